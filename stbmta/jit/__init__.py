@@ -1,0 +1,1 @@
+"""The Numba kernels, and nothing else: arrays in, arrays out."""

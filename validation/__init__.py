@@ -1,0 +1,1 @@
+"""Numerical checks of every statement of the theory."""
