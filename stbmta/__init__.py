@@ -2,9 +2,21 @@
 
 Bags of points go in, and each bag's mean (or kernel mean embedding) comes out, shrunk toward the
 bags that a test finds similar: ``estimate = W @ naive``.
+
+Examples
+--------
+>>> import numpy as np
+>>> import stbmta
+>>> rng = np.random.default_rng(0)
+>>> bags = stbmta.Bags.from_list([rng.normal(size=(8, 20)) for _ in range(10)])
+>>> est = stbmta.STB(zeta=1.0, gamma=0.0).fit(bags)
+>>> est.means_.shape
+(10, 20)
 """
 
+import importlib as _importlib
 from pathlib import Path as _Path
+from typing import Any as _Any
 
 __version__ = "0.1.0"
 
@@ -12,3 +24,67 @@ __version__ = "0.1.0"
 _root = _Path(__file__).resolve().parent.parent
 if (_root / "setup.cfg").is_file() and (_root / "theory").is_dir():
     __path__.append(str(_root))
+
+from . import weights
+from .bags import Bags
+from .embedding import KernelMeans
+from .kernels import RBF, Laplacian, Linear, Polynomial, Precomputed
+from .similarity import gaussian_neighbors, neighbors
+from .statistics import BagStatistics, bag_statistics, cross_statistics
+from .threads import get_num_threads, set_num_threads
+from .truth import gaussian_gram, gaussian_truth, known_means, proxy_truth, squared_error
+from .tuning import tune_stb
+
+# Loaded when first used: what needs scikit-learn, statsmodels, pandas or matplotlib.
+_LAZY = {
+    "JamesStein": "estimators",
+    "MTA": "estimators",
+    "NaiveMean": "estimators",
+    "RKMSE": "estimators",
+    "STB": "estimators",
+}
+_LAZY_MODULES = {"datasets", "estimators", "theory", "validation"}
+
+__all__ = [
+    "MTA",
+    "RBF",
+    "RKMSE",
+    "STB",
+    "BagStatistics",
+    "Bags",
+    "JamesStein",
+    "KernelMeans",
+    "Laplacian",
+    "Linear",
+    "NaiveMean",
+    "Polynomial",
+    "Precomputed",
+    "bag_statistics",
+    "cross_statistics",
+    "datasets",
+    "gaussian_gram",
+    "gaussian_neighbors",
+    "gaussian_truth",
+    "get_num_threads",
+    "known_means",
+    "neighbors",
+    "proxy_truth",
+    "set_num_threads",
+    "squared_error",
+    "theory",
+    "tune_stb",
+    "validation",
+    "weights",
+]
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LAZY:
+        return getattr(_importlib.import_module(f".{_LAZY[name]}", __name__), name)
+    if name in _LAZY_MODULES:
+        return _importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module 'stbmta' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

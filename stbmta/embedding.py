@@ -1,0 +1,170 @@
+r"""Estimated kernel mean embeddings as elements of the Hilbert space.
+
+Step 7 of the way of the data. An estimate is :math:`\tilde\mu_i = \sum_j w_{ij} \hat\mu_j`; all that can be
+asked of it (values, inner products, distances) follows from kernel values between points.
+"""
+
+import json
+import os
+from dataclasses import asdict
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from .bags import Bags
+from .files import atomic_write
+from .inputs import as_labels, as_matrix, plain_labels
+from .kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Precomputed, as_kernel
+from .statistics import bag_statistics, cross_statistics
+
+__all__ = ["KernelMeans"]
+
+Array = npt.NDArray[np.float64]
+
+
+class KernelMeans:
+    r"""Weighted combinations of the naive mean embeddings of bags.
+
+    Parameters
+    ----------
+    bags : Bags
+        The points that carry the embeddings.
+    kernel : Kernel or str
+    weights : array or scipy.sparse matrix of shape (m, B), optional
+        Row i holds the weights of estimate i; the naive means by default.
+    labels : iterable, optional
+        The names of the m estimates; those of the bags by default.
+    base_gram : ndarray of shape (B, B), optional
+        The inner products of the naive means, if they are known already.
+
+    Examples
+    --------
+    >>> from stbmta import RBF, Bags
+    >>> means = KernelMeans(Bags.from_list([[0.0, 1.0], [5.0, 6.0]]), RBF(1.0))
+    >>> means.gram.round(3)
+    array([[0.803, 0.   ],
+           [0.   , 0.803]])
+    >>> means.evaluate([[0.5]]).round(3)
+    array([[0.882],
+           [0.   ]])
+    """
+
+    def __init__(
+        self,
+        bags: Bags,
+        kernel: Kernel | str,
+        weights: Any = None,
+        labels: Any = None,
+        base_gram: Array | None = None,
+    ) -> None:
+        self.bags = bags
+        self.kernel = as_kernel(kernel).resolve(bags)
+        self.weights = np.eye(len(bags)) if weights is None else weights
+        self.labels = bags.labels if labels is None else as_labels(labels)
+        if self.weights.shape != (len(self.labels), len(bags)):
+            raise ValueError(
+                f"weights have shape {self.weights.shape}; one row for each of {len(self.labels)} labels "
+                f"and one column for each of {len(bags)} bags are needed."
+            )
+        if base_gram is not None:
+            self.__dict__["base_gram"] = base_gram
+
+    def __len__(self) -> int:
+        """Return the number of estimates."""
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        return f"KernelMeans({len(self)} means of {len(self.bags)} bags, {self.kernel!r})"
+
+    @cached_property
+    def base_gram(self) -> Array:
+        """Inner products of the naive means, (B, B)."""
+        return bag_statistics(self.bags, self.kernel).gram
+
+    @cached_property
+    def gram(self) -> Array:
+        r"""The inter-task Gram matrix :math:`K_{ij} = \langle \tilde\mu_i, \tilde\mu_j \rangle`, (m, m).
+
+        Symmetric to the last bit; use it with learners that take ``kernel="precomputed"``.
+        """
+        product = self.weights @ (self.weights @ self.base_gram).T
+        return (product + product.T) / 2
+
+    def evaluate(self, points: npt.ArrayLike, *, n_threads: int | None = None) -> Array:
+        r"""Return the value of each estimated embedding at each point, (m, number of points).
+
+        :math:`\tilde\mu_i(z) = \sum_j w_{ij} N_j^{-1} \sum_k k(x^{(j)}_k, z)`.
+        """
+        z = as_matrix(points, "points")
+        singles = Bags.from_offsets(z, np.arange(len(z) + 1))
+        return self.weights @ cross_statistics(self.bags, singles, self.kernel, n_threads=n_threads)
+
+    def inner(self, other: "KernelMeans") -> Array:
+        """Return the inner products with other estimates of the same kernel, (m, m')."""
+        if other is self:
+            return self.gram
+        if other.kernel != self.kernel:
+            raise ValueError(f"the embeddings use different kernels: {self.kernel!r} and {other.kernel!r}.")
+        cross = cross_statistics(self.bags, other.bags, self.kernel)
+        return (other.weights @ (self.weights @ cross).T).T
+
+    def mmd2(self, other: "KernelMeans | None" = None) -> Array:
+        r"""Return the squared distances :math:`|\tilde\mu_i - \tilde\mu_j|^2` of estimates, (m, m').
+
+        Parameters
+        ----------
+        other : KernelMeans, optional
+            These estimates themselves by default.
+        """
+        right = self if other is None else other
+        distances = np.diagonal(self.gram)[:, None] + np.diagonal(right.gram)[None, :] - 2 * self.inner(right)
+        if other is None:
+            np.fill_diagonal(distances, 0.0)
+        return np.maximum(distances, 0.0)
+
+    def witness(self, first: int, second: int, points: npt.ArrayLike) -> Array:
+        r"""Return :math:`\tilde\mu_i(z) - \tilde\mu_j(z)` at points, which shows where two bags differ."""
+        values = self.evaluate(points)
+        return values[first] - values[second]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one NPZ file, without pickles; :meth:`load` reads it.
+
+        Examples
+        --------
+        >>> from stbmta import RBF, Bags
+        >>> KernelMeans(Bags.from_list([[0.0, 1.0]]), RBF(1.0)).save("means.npz")
+        >>> KernelMeans.load("means.npz").kernel
+        RBF(bandwidth=1.0)
+        """
+        if isinstance(self.kernel, Precomputed):
+            raise TypeError("a precomputed kernel cannot be saved; save the values and the weights yourself.")
+        W = scipy.sparse.csr_array(self.weights) if scipy.sparse.issparse(self.weights) else None
+        arrays = self.bags.to_arrays()
+        arrays["means_labels"] = plain_labels(self.labels)
+        arrays["kernel"] = np.array(json.dumps({"name": type(self.kernel).__name__, **asdict(self.kernel)}))
+        if W is None:
+            arrays["weights"] = self.weights
+        else:
+            arrays |= {"weights_data": W.data, "weights_indices": W.indices, "weights_indptr": W.indptr}
+        with atomic_write(path) as file:
+            np.savez(file, **arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "KernelMeans":
+        """Read what :meth:`save` wrote."""
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        parameters = json.loads(str(arrays["kernel"]))
+        known = {kind.__name__: kind for kind in (Linear, RBF, Laplacian, Polynomial)}
+        kernel = known[parameters.pop("name")](**parameters)
+        bags = Bags.from_arrays(arrays)
+        if "weights" in arrays:
+            W: Any = arrays["weights"]
+        else:
+            parts = (arrays["weights_data"], arrays["weights_indices"], arrays["weights_indptr"])
+            W = scipy.sparse.csr_array(parts, shape=(len(arrays["means_labels"]), len(bags)))
+        return cls(bags, kernel, W, arrays["means_labels"])

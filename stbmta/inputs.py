@@ -1,0 +1,277 @@
+"""What users have, turned into clean arrays; every complaint about user data is made here.
+
+Each error names the bag, the column, what was found and what to do.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "as_labels",
+    "as_matrix",
+    "check_finite",
+    "describe_bag",
+    "factorize",
+    "frame_columns",
+    "plain_labels",
+    "read_table",
+]
+
+Array = npt.NDArray[Any]
+FloatArray = npt.NDArray[np.floating[Any]]
+
+# Rows looked at together when searching for NaN: bounds the memory of the check.
+_ROWS_AT_ONCE = 65_536
+
+
+def describe_bag(label: Hashable, index: int) -> str:
+    """Name a bag in an error message.
+
+    Examples
+    --------
+    >>> describe_bag("JFK", 7)
+    "bag 'JFK' (index 7)"
+    """
+    label = label.item() if isinstance(label, np.generic) else label
+    return f"bag {label!r} (index {index})"
+
+
+def as_matrix(values: Any, what: str) -> FloatArray:
+    """Turn one bag, or one long table, into a two-dimensional float array.
+
+    float32 and float64 stay as they are, without a copy; integers and booleans become float64.
+    One-dimensional input is one feature.
+
+    Parameters
+    ----------
+    values : array-like
+        Numbers, (n, d) or (n,).
+    what : str
+        How error messages call it.
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+    """
+    if hasattr(values, "tocsr"):
+        raise TypeError(f"{what} is a sparse matrix; stbmta works on dense arrays. Pass values.toarray().")
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{what} is not a rectangular array of numbers: {error}.") from error
+    if array.dtype == object:
+        raise TypeError(
+            f"{what} has dtype object, not numbers; convert it first, e.g. with values.astype(float)."
+            f"{_first_text(array)}"
+        )
+    if array.dtype.kind == "c":
+        raise TypeError(
+            f"{what} is complex; means are compared by real inner products. "
+            "Stack the real and imaginary parts as separate columns."
+        )
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{what} has dtype {array.dtype}, which is not numeric; encode it as numbers.")
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2:
+        raise ValueError(
+            f"{what} has {array.ndim} dimensions (shape {array.shape}); a bag is a table of rows and columns."
+        )
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    return array
+
+
+def _first_text(array: Array) -> str:
+    for value in array.ravel()[:1000]:
+        if not isinstance(value, (int, float, np.number)):
+            return f" Found {value!r}."
+    return ""
+
+
+def check_finite(data: FloatArray, offsets: Array, labels: Array, columns: Sequence[str] | None) -> None:
+    """Refuse NaN and infinity, naming the first bag, row and column that has one."""
+    for start in range(0, len(data), _ROWS_AT_ONCE):
+        finite = np.isfinite(data[start : start + _ROWS_AT_ONCE])
+        if finite.all():
+            continue
+        row, column = (int(k) for k in np.argwhere(~finite)[0])
+        row += start
+        bag = int(np.searchsorted(offsets, row, side="right")) - 1
+        name = repr(columns[column]) if columns is not None else str(column)
+        raise ValueError(
+            f"{describe_bag(labels[bag], bag)} contains {data[row, column]} in column {name}, "
+            f"row {row - int(offsets[bag])} of the bag. Remove or impute missing values before making bags."
+        )
+
+
+def as_labels(labels: Iterable[Hashable]) -> Array:
+    """Keep labels as a one-dimensional array without changing what they are.
+
+    Mixed types and tuples would be turned into text or into a second dimension by NumPy; those are
+    kept as Python objects.
+
+    Examples
+    --------
+    >>> as_labels(["a", 1])
+    array(['a', 1], dtype=object)
+    """
+    if isinstance(labels, np.ndarray) and labels.ndim == 1:
+        return labels
+    values = list(labels)
+    kinds = {type(value) for value in values}
+    if len(kinds) == 1 and not isinstance(values[0], tuple):
+        array = np.array(values)
+        if array.ndim == 1:
+            return array
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def plain_labels(labels: Array) -> Array:
+    """Return labels in a form that can be written to disk without a pickle."""
+    if labels.dtype != object:
+        return labels
+    if all(isinstance(label, str) for label in labels):
+        return labels.astype(str)
+    raise TypeError("only labels that are numbers, text or dates can be saved; give the bags other labels.")
+
+
+def factorize(groups: Any) -> tuple[npt.NDArray[np.int64], Array]:
+    """Number the groups in order of first appearance.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n,)
+        One label a row. Missing labels (None, NaN, NaT) are refused.
+
+    Returns
+    -------
+    codes : ndarray of int64, shape (n,)
+    labels : ndarray of shape (n_groups,)
+
+    Examples
+    --------
+    >>> factorize(["b", "a", "b"])
+    (array([0, 1, 0]), array(['b', 'a'], dtype='<U1'))
+    """
+    keys = groups.to_numpy() if hasattr(groups, "to_numpy") else as_labels(groups)
+    if keys.ndim != 1:
+        raise ValueError(f"groups must be one-dimensional, one label a row; found shape {keys.shape}.")
+    missing = _missing(keys)
+    if missing.any():
+        rows = np.flatnonzero(missing)
+        raise ValueError(
+            f"groups has {len(rows)} missing label(s), the first in row {rows[0]}. "
+            "Drop those rows or give them a label of their own."
+        )
+    if keys.dtype == object:
+        codes_of: dict[Any, int] = {}
+        codes = np.fromiter((codes_of.setdefault(key, len(codes_of)) for key in keys), np.int64, len(keys))
+        return codes, as_labels(codes_of)
+    labels, first, sorted_codes = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return rank[sorted_codes].astype(np.int64, copy=False), labels[order]
+
+
+def _missing(keys: Array) -> npt.NDArray[np.bool_]:
+    if keys.dtype.kind in "fcmM":
+        return np.isnan(keys) if keys.dtype.kind in "fc" else np.isnat(keys)
+    if keys.dtype == object:
+        return np.fromiter((_is_missing(key) for key in keys), bool, len(keys))
+    return np.zeros(len(keys), dtype=bool)
+
+
+def _is_missing(key: Any) -> bool:
+    if isinstance(key, tuple):
+        return any(_is_missing(part) for part in key)
+    if key is None:
+        return True
+    equal = key == key
+    # pandas.NA answers with itself, which is neither true nor false.
+    return (equal is not True and not isinstance(equal, (np.bool_, bool))) or not equal
+
+
+def frame_columns(
+    frame: Any, by: str | Sequence[str], columns: Sequence[str] | None
+) -> tuple[FloatArray, Any, tuple[str, ...]]:
+    """Take the features and the group labels out of a pandas or polars data frame.
+
+    Returns
+    -------
+    X : ndarray of shape (n, d)
+    groups : array of shape (n,); tuples when `by` names several columns
+    names : tuple of str
+    """
+    if not (hasattr(frame, "columns") and hasattr(frame, "__getitem__")):
+        raise TypeError(f"expected a pandas or polars data frame, found {type(frame).__name__}.")
+    present = list(frame.columns)
+    keys = [by] if isinstance(by, str) or by in present else list(by)
+    for name in [*keys, *(columns if columns is not None else ())]:
+        _check_present(name, present)
+    names = [name for name in present if name not in keys] if columns is None else list(columns)
+    if not names:
+        raise ValueError(f"no feature columns are left beside {keys}; there is nothing to average.")
+    wrong = [name for name in names if not _is_numeric(frame[name])]
+    if wrong:
+        raise TypeError(
+            f"column {wrong[0]!r} has dtype {frame[wrong[0]].dtype}, which is not numeric"
+            + (f" (and {len(wrong) - 1} more: {wrong[1:]})" if len(wrong) > 1 else "")
+            + ". Encode it as numbers, or choose the features with columns=[...]."
+        )
+    series = [_numbers(frame[name]) for name in names]
+    kind = np.float32 if all(s.dtype == np.float32 for s in series) else np.float64
+    X = np.empty((len(frame), len(names)), dtype=kind)
+    for k, values in enumerate(series):
+        X[:, k] = values
+    if len(keys) == 1:
+        return X, frame[keys[0]].to_numpy(), tuple(map(str, names))
+    groups = np.empty(len(frame), dtype=object)
+    groups[:] = list(zip(*(frame[key].to_numpy().tolist() for key in keys), strict=True))
+    return X, groups, tuple(map(str, names))
+
+
+def _numbers(series: Any) -> FloatArray:
+    # Nullable pandas columns turn into objects unless told how to write a missing value.
+    if hasattr(series.dtype, "na_value"):
+        return series.to_numpy(dtype=np.float64, na_value=np.nan)
+    return series.to_numpy()
+
+
+def _is_numeric(series: Any) -> bool:
+    dtype = series.dtype
+    if hasattr(dtype, "is_numeric"):  # polars
+        return bool(dtype.is_numeric() or str(dtype) == "Boolean")
+    from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
+
+    return bool((is_numeric_dtype(dtype) or is_bool_dtype(dtype)) and not is_complex_dtype(dtype))
+
+
+def _check_present(name: str, present: Sequence[str]) -> None:
+    if name in present:
+        return
+    close = get_close_matches(str(name), [str(p) for p in present], n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise KeyError(f"there is no column {name!r}.{hint} Columns: {', '.join(map(repr, present))}.")
+
+
+def read_table(path: Path) -> Any:
+    """Read CSV (also compressed, also tab separated) or Parquet into a pandas data frame."""
+    import pandas as pd
+
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if ".parquet" in suffixes or ".pq" in suffixes:
+        return pd.read_parquet(path)
+    if ".csv" in suffixes:
+        return pd.read_csv(path)
+    if ".tsv" in suffixes:
+        return pd.read_csv(path, sep="\t")
+    raise ValueError(f"cannot tell the format of {path.name!r}; use .csv, .tsv, .parquet or .npz.")

@@ -1,0 +1,75 @@
+"""Means and spreads of bags.
+
+Sums run over differences to a center of all data, and the spread over differences to the bag's own
+mean, so that data with a large common offset lose no accuracy. Each bag is summed by one thread, row
+after row.
+
+The oracle is ``tests/naive.py: means`` and ``scatter``.
+"""
+
+import numpy as np
+
+from ..theory._jit import compiled
+
+__all__ = ["bag_moments", "column_range", "farthest"]
+
+
+@compiled
+def column_range(points, low, high):
+    """Write the smallest and largest value of each column."""
+    for k in range(points.shape[1]):
+        low[k] = points[0, k]
+        high[k] = points[0, k]
+    for i in range(1, points.shape[0]):
+        for k in range(points.shape[1]):
+            low[k] = min(low[k], np.float64(points[i, k]))
+            high[k] = max(high[k], np.float64(points[i, k]))
+
+
+@compiled
+def farthest(points, center):
+    """Return the largest squared distance of a point to the center."""
+    largest = 0.0
+    for i in range(points.shape[0]):
+        norm = 0.0
+        for k in range(points.shape[1]):
+            x = np.float64(points[i, k]) - center[k]
+            norm += x * x
+        largest = max(largest, norm)
+    return largest
+
+
+@compiled
+def bag_moments(points, offsets, center, first, last, means, scatter):
+    """Write each bag's mean less the center, and its sum of squared distances to its mean.
+
+    Parameters
+    ----------
+    points : array of shape (n, d)
+    offsets : int64 array of shape (B + 1,)
+    center : float64 array of shape (d,)
+    first, last : int
+        The bags to do.
+    means : float64 array of shape (B, d)
+    scatter : float64 array of shape (B,)
+    """
+    dim = points.shape[1]
+    squares = np.zeros(dim)  # a sum a column: independent additions, so they are vectorised
+    for bag in range(first, last):
+        start, stop = offsets[bag], offsets[bag + 1]
+        mean = means[bag]
+        mean[:] = 0.0
+        for i in range(start, stop):
+            for k in range(dim):
+                mean[k] += np.float64(points[i, k]) - center[k]
+        for k in range(dim):
+            mean[k] /= np.float64(stop - start)
+        squares[:] = 0.0
+        for i in range(start, stop):
+            for k in range(dim):
+                x = np.float64(points[i, k]) - center[k] - mean[k]
+                squares[k] += x * x
+        total = 0.0
+        for k in range(dim):
+            total += squares[k]
+        scatter[bag] = total

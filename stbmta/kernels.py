@@ -1,0 +1,270 @@
+"""Kernels: a name and parameters for the compiled code, and a plain NumPy call.
+
+Step 2 of the way of the data. A kernel object says what to compute; :mod:`stbmta.sums` computes it
+without ever holding an n x n matrix.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.distance import cdist
+
+if TYPE_CHECKING:
+    from .bags import Bags
+
+__all__ = ["RBF", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed", "as_kernel"]
+
+Array = npt.NDArray[Any]
+Bandwidth = float | Literal["median", "std"]
+
+# The median of pairwise distances is taken over at most this many points, drawn with a fixed seed.
+_MEDIAN_POINTS = 1000
+
+
+class Kernel:
+    """What all kernels can do."""
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        """Return the matrix of kernel values between the rows of X and the rows of Y."""
+        raise NotImplementedError
+
+    def diagonal(self, X: Array) -> Array:
+        """Return k(x, x) for each row of X."""
+        raise NotImplementedError
+
+    def resolve(self, bags: "Bags") -> "Kernel":
+        """Return the same kernel with every parameter a number, chosen from the data where asked to."""
+        return self
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """The inner product of two points; its embedding of a bag is the mean.
+
+    Examples
+    --------
+    >>> Linear()(np.eye(2), np.eye(2))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        return np.asarray(X, dtype=np.float64) @ np.asarray(Y, dtype=np.float64).T
+
+    def diagonal(self, X: Array) -> Array:
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class RBF(Kernel):
+    r"""The Gaussian kernel :math:`\exp(-|x-y|^2 / (2 s^2))`.
+
+    Parameters
+    ----------
+    bandwidth : float, "median" or "std"
+        The width s. "median": the median distance between points, over a sample of at most 1000 with a
+        fixed seed. "std": the average standard deviation of the features, as in the paper's experiments.
+        The value used is ``statistics.kernel.bandwidth``.
+
+    Examples
+    --------
+    >>> RBF(1.0)(np.array([[0.0]]), np.array([[0.0], [2.0]])).round(4)
+    array([[1.    , 0.1353]])
+    """
+
+    bandwidth: Bandwidth
+
+    def __post_init__(self) -> None:
+        _check_bandwidth(self.bandwidth)
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        return np.exp(cdist(X, Y, "sqeuclidean") / (-2 * _number(self.bandwidth) ** 2))
+
+    def diagonal(self, X: Array) -> Array:
+        return np.ones(len(X))
+
+    def resolve(self, bags: "Bags") -> "RBF":
+        return replace(self, bandwidth=_choose(self.bandwidth, bags, "euclidean"))
+
+
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    r"""The Laplacian kernel :math:`\exp(-|x-y|_1 / s)`.
+
+    Parameters
+    ----------
+    bandwidth : float, "median" or "std"
+        The width s. "median" is the median of the L1 distances, "std" the average standard deviation of
+        the features times their number.
+
+    Examples
+    --------
+    >>> Laplacian(1.0)(np.array([[0.0, 0.0]]), np.array([[1.0, 1.0]])).round(4)
+    array([[0.1353]])
+    """
+
+    bandwidth: Bandwidth
+
+    def __post_init__(self) -> None:
+        _check_bandwidth(self.bandwidth)
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        return np.exp(cdist(X, Y, "cityblock") / -_number(self.bandwidth))
+
+    def diagonal(self, X: Array) -> Array:
+        return np.ones(len(X))
+
+    def resolve(self, bags: "Bags") -> "Laplacian":
+        return replace(self, bandwidth=_choose(self.bandwidth, bags, "cityblock"))
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    r"""The polynomial kernel :math:`(g \langle x, y \rangle + c)^p`.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        The power p, at least 1.
+    gamma : float, optional
+        The factor g; 1 / d by default.
+    coef0 : float, default=1.0
+        The constant c, not negative (otherwise it is not a kernel).
+
+    Examples
+    --------
+    >>> Polynomial(degree=2, gamma=1.0, coef0=0.0)(np.array([[2.0]]), np.array([[3.0]]))
+    array([[36.]])
+    """
+
+    degree: int = 3
+    gamma: float | None = None
+    coef0: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.degree, (int, np.integer)) and self.degree >= 1):
+            raise ValueError(f"degree must be an integer of at least 1, found {self.degree!r}.")
+        if self.gamma is not None and not (math.isfinite(self.gamma) and self.gamma > 0):
+            raise ValueError(f"gamma must be a positive number, found {self.gamma!r}.")
+        if not (math.isfinite(self.coef0) and self.coef0 >= 0):
+            raise ValueError(f"coef0 must be a number of at least 0, found {self.coef0!r}.")
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        gamma = 1 / X.shape[1] if self.gamma is None else self.gamma
+        return (gamma * Linear()(X, Y) + self.coef0) ** self.degree
+
+    def diagonal(self, X: Array) -> Array:
+        gamma = 1 / X.shape[1] if self.gamma is None else self.gamma
+        return (gamma * Linear().diagonal(X) + self.coef0) ** self.degree
+
+    def resolve(self, bags: "Bags") -> "Polynomial":
+        return replace(self, gamma=1 / bags.dim) if self.gamma is None else self
+
+
+@dataclass(frozen=True, eq=False)
+class Precomputed(Kernel):
+    """A kernel given by its values.
+
+    Parameters
+    ----------
+    values : array of shape (n, n) or callable
+        The kernel matrix of all points, in the order of the data the bags were made from (``bags.rows``),
+        or a function of two arrays of points that returns the matrix between their rows. The function is
+        called block by block; the whole matrix is never held. For :func:`stbmta.cross_statistics` the
+        matrix has a row for each point of the first bags and a column for each point of the second.
+
+    Examples
+    --------
+    >>> from stbmta import Bags, bag_statistics
+    >>> bags = Bags.from_list([[1.0, 3.0], [5.0]])
+    >>> bag_statistics(bags, Precomputed(np.outer([1, 3, 5], [1, 3, 5]))).gram
+    array([[ 4., 10.],
+           [10., 25.]])
+    >>> bag_statistics(bags, Precomputed(lambda X, Y: X @ Y.T)).gram
+    array([[ 4., 10.],
+           [10., 25.]])
+    """
+
+    values: Array | Callable[[Array, Array], Array]
+
+    def __post_init__(self) -> None:
+        if callable(self.values):
+            return
+        matrix = np.asarray(self.values)
+        if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
+            raise ValueError(
+                "a precomputed kernel is a two-dimensional array of real numbers, or a function."
+            )
+        object.__setattr__(self, "values", matrix)
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        if not callable(self.values):
+            raise TypeError("a precomputed kernel matrix cannot be evaluated at new points; give a function.")
+        return np.asarray(self.values(X, Y), dtype=np.float64)
+
+    def diagonal(self, X: Array) -> Array:
+        # A function of blocks has no cheaper way to its diagonal than small square blocks.
+        blocks = [self(X[k : k + 64], X[k : k + 64]).diagonal() for k in range(0, len(X), 64)]
+        return np.concatenate(blocks)
+
+
+def as_kernel(kernel: Kernel | str) -> Kernel:
+    """Return the kernel that is meant: an object, or the name of one.
+
+    Examples
+    --------
+    >>> as_kernel("linear")
+    Linear()
+    >>> as_kernel("rbf")
+    RBF(bandwidth='median')
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    named: dict[str, Kernel] = {
+        "linear": Linear(),
+        "rbf": RBF("median"),
+        "laplacian": Laplacian("median"),
+        "polynomial": Polynomial(),
+    }
+    if isinstance(kernel, str) and kernel in named:
+        return named[kernel]
+    raise ValueError(
+        f"kernel must be a kernel object or one of {', '.join(map(repr, named))}; found {kernel!r}."
+    )
+
+
+def _check_bandwidth(bandwidth: Any) -> None:
+    if isinstance(bandwidth, str):
+        if bandwidth not in ("median", "std"):
+            raise ValueError(f"bandwidth must be a positive number, 'median' or 'std'; found {bandwidth!r}.")
+        return
+    if not (isinstance(bandwidth, (int, float, np.number)) and math.isfinite(bandwidth) and bandwidth > 0):
+        raise ValueError(f"bandwidth must be a positive number, 'median' or 'std'; found {bandwidth!r}.")
+
+
+def _number(bandwidth: Bandwidth) -> float:
+    if isinstance(bandwidth, str):
+        raise ValueError(f"the bandwidth {bandwidth!r} is chosen from data; call kernel.resolve(bags) first.")
+    return float(bandwidth)
+
+
+def _choose(bandwidth: Bandwidth, bags: "Bags", metric: Literal["euclidean", "cityblock"]) -> float:
+    """Choose a bandwidth from the data."""
+    if not isinstance(bandwidth, str):
+        return float(bandwidth)
+    if bandwidth == "std":
+        spread = float(np.std(bags.data, axis=0, dtype=np.float64).mean())
+        value = spread * (bags.dim if metric == "cityblock" else 1)
+    else:
+        count = min(_MEDIAN_POINTS, len(bags.data))
+        chosen = np.random.default_rng(0).choice(len(bags.data), count, replace=False)
+        points = bags.data[np.sort(chosen)].astype(np.float64)
+        distances = cdist(points, points, metric)[np.triu_indices(count, 1)]
+        value = float(np.median(distances)) if count > 1 else 0.0
+    if value <= 0:
+        raise ValueError(f"the {bandwidth} rule gives bandwidth 0 on these data; give a number instead.")
+    return value

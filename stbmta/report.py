@@ -1,0 +1,105 @@
+"""What an estimator says about itself: a summary in the manner of statsmodels, and a data frame."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .statistics import labels_index
+from .tuning import unbiased_risk
+
+if TYPE_CHECKING:
+    from .estimators import BagEstimator
+
+__all__ = ["EstimatorReport"]
+
+# A summary shows this many bags at most; to_frame() has them all.
+_ROWS = 12
+
+
+class EstimatorReport:
+    """The reporting half of an estimator."""
+
+    def summary(self: "BagEstimator") -> Any:
+        """Return the main figures, as a statsmodels ``Summary``; print it, or use its ``as_html``.
+
+        The estimated error is unbiased for fixed weights; weights that were chosen on the same data make it
+        look somewhat better than it is.
+        """
+        from statsmodels.iolib.summary import Summary
+        from statsmodels.iolib.table import SimpleTable
+        from statsmodels.iolib.tableformatting import fmt_2cols
+
+        check_is_fitted(self)
+        frame = self.to_frame()
+        facts = [
+            ("Method:", type(self).__name__),
+            ("Kernel:", repr(self.kernel_)),
+            ("No. bags:", str(len(frame))),
+            ("No. points:", str(len(self.bags_.data))),
+            ("Dimension:", str(self.bags_.dim)),
+            ("Bag sizes:", f"{self.bags_.sizes.min()} to {self.bags_.sizes.max()}"),
+        ]
+        for name in ("zeta", "gamma", "c"):
+            value = getattr(self, f"{name}_", None)
+            if value is not None:
+                facts.append((f"{name}:", f"{np.mean(value):.4g}" + (" (average)" if np.ndim(value) else "")))
+        if "neighbors" in frame:
+            facts.append(("Avg. neighbors:", f"{frame['neighbors'].mean():.4g}"))
+        if "naive_error" in frame:
+            facts.append(("Avg. naive error:", f"{frame['naive_error'].mean():.4g}"))
+        if "estimated_error" in frame:
+            facts.append(("Avg. estim. error:", f"{frame['estimated_error'].mean():.4g}"))
+        half = -(-len(facts) // 2)
+        left, right = facts[:half], facts[half:] + [("", "")] * (2 * half - len(facts))
+        cells = [[*a, *b] for a, b in zip(left, right, strict=True)]
+        result = Summary()
+        result.tables.append(
+            SimpleTable(
+                [[a[1], f"  {a[2]}", a[3]] for a in cells],
+                stubs=[a[0] for a in cells],
+                title=f"{type(self).__name__} estimates of {len(frame)} means",
+                txt_fmt=fmt_2cols,
+            )
+        )
+        shown = frame.iloc[:_ROWS, : 4 + 4]
+        result.tables.append(
+            SimpleTable(
+                [[f"{value:.4g}" for value in row] for row in shown.to_numpy(dtype=float)],
+                headers=[str(name) for name in shown.columns],
+                stubs=[str(label) for label in shown.index],
+                txt_fmt=fmt_2cols,
+            )
+        )
+        if len(frame) > len(shown) or frame.shape[1] > shown.shape[1]:
+            result.add_extra_txt([f"{len(shown)} of {len(frame)} bags are shown; to_frame() has all."])
+        return result
+
+    def to_frame(self: "BagEstimator") -> Any:
+        """Return one row a bag: size, neighbors, errors before and after, and the estimated mean.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by label. `naive_error` is the estimated squared error of the naive mean,
+            `estimated_error` that of the estimate (see :func:`stbmta.tuning.unbiased_risk`).
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        s = self.statistics_
+        columns: dict[str, Any] = {"size": s.sizes}
+        tests = getattr(self, "neighbors_", None)
+        if tests is not None:
+            columns["neighbors"] = np.asarray(tests.sum(axis=1)).ravel()
+        mse = self._naive_error()
+        if mse is not None:
+            columns["naive_error"] = mse
+            if self._base_statistics() is s:
+                columns["estimated_error"] = unbiased_risk(self.weights_, s, mse=mse)
+        frame = pd.DataFrame(columns, index=labels_index(self.labels_))
+        if s.means is not None:
+            names = getattr(self, "feature_names_in_", None)
+            names = [f"x{k}" for k in range(s.dim)] if names is None else list(names)
+            frame = pd.concat([frame, pd.DataFrame(self.means_, index=frame.index, columns=names)], axis=1)
+        return frame

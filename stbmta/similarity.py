@@ -1,0 +1,109 @@
+"""The tests T_ij: which bags are neighbors.
+
+Step 4 of the way of the data. Row i holds the neighbors of bag i; a bag is always its own neighbor.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .statistics import BagStatistics
+
+__all__ = ["gaussian_neighbors", "neighbors"]
+
+Neighbors = npt.NDArray[np.bool_]
+
+
+def neighbors(s: BagStatistics, zeta: npt.ArrayLike) -> Neighbors:
+    r"""Find the neighbors of each bag by the test of the paper's experiments.
+
+    .. math:: T_{ij} = 1 \iff U_{ij} \le \zeta \, \widehat{\mathrm{MSE}}_i
+
+    with the unbiased squared MMD (eq. Ustat) and the estimated squared error of the naive mean (eq.
+    esttaskvar). This is eq. simtest_kme with :math:`\zeta = \tau / 2` and the variance of task i in place
+    of the common bound.
+
+    Parameters
+    ----------
+    s : BagStatistics
+    zeta : float or array-like of shape (B,)
+        The threshold, at least 0; one for all bags or one a bag.
+
+    Returns
+    -------
+    ndarray of bool, shape (B, B)
+        Not symmetric in general, because row i uses the variance of bag i. The diagonal is True.
+
+    Notes
+    -----
+    The authors' code replaces negative U by 0 first. With a threshold of at least 0 that changes nothing.
+
+    Examples
+    --------
+    >>> from stbmta import Bags, bag_statistics
+    >>> s = bag_statistics(Bags.from_list([[0.0, 2.0], [1.0, 3.0], [9.0, 9.5]]))
+    >>> neighbors(s, 1.0).astype(int)
+    array([[1, 1, 0],
+           [1, 1, 0],
+           [0, 0, 1]])
+    """
+    threshold = _threshold(zeta, len(s)) * s.naive_mse
+    return _with_self(s.mmd2() <= threshold[:, None])
+
+
+def gaussian_neighbors(s: BagStatistics, zeta: npt.ArrayLike, variance: float = 1.0) -> Neighbors:
+    r"""Find the neighbors of each bag when points are isotropic with known variance.
+
+    .. math:: T_{ij} = 1 \iff |\hat\mu_i - \hat\mu_j|^2 \le \zeta \, d \sigma^2 / N_i
+
+    Eq. deftestsgaus, with the squared error of the naive mean of bag i. It needs no variance estimate, so
+    bags of one point are welcome.
+
+    Parameters
+    ----------
+    s : BagStatistics
+        Of the linear kernel.
+    zeta : float or array-like of shape (B,)
+        The threshold. Equal means are at distance 2 on average, so useful values are around 2 to 3.
+    variance : float, default=1.0
+        The variance of each coordinate, :math:`\sigma^2`.
+
+    Returns
+    -------
+    ndarray of bool, shape (B, B)
+
+    Examples
+    --------
+    >>> from stbmta import Bags, bag_statistics
+    >>> s = bag_statistics(Bags.from_list([[[0.0, 1.0]], [[1.0, 0.0]], [[9.0, 9.0]]]))
+    >>> gaussian_neighbors(s, 2.9).astype(int)
+    array([[1, 1, 0],
+           [1, 1, 0],
+           [0, 0, 1]])
+    """
+    threshold = _threshold(zeta, len(s)) * known_mse(s, variance)
+    return _with_self(s.mmd2(unbiased=False) <= threshold[:, None])
+
+
+def known_mse(s: BagStatistics, variance: float) -> npt.NDArray[np.float64]:
+    r"""Return the squared error of the naive means when the variance is known, :math:`d \sigma^2 / N_i`."""
+    if s.means is None:
+        raise ValueError("a known variance of the coordinates needs the linear kernel.")
+    if not (np.isscalar(variance) and np.isfinite(variance) and variance > 0):
+        raise ValueError(f"variance must be a positive number, found {variance!r}.")
+    return s.dim * float(variance) / s.sizes
+
+
+def _threshold(zeta: npt.ArrayLike, n_bags: int) -> npt.NDArray[Any]:
+    values = np.asarray(zeta, dtype=np.float64)
+    if values.ndim > 1 or (values.ndim == 1 and len(values) != n_bags):
+        raise ValueError(f"zeta must be a number or {n_bags} numbers, one a bag; found shape {values.shape}.")
+    if not (values >= 0).all():
+        raise ValueError(f"zeta must be at least 0, found {zeta!r}.")
+    return values
+
+
+def _with_self(tests: Neighbors) -> Neighbors:
+    np.fill_diagonal(tests, True)
+    return tests

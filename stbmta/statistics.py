@@ -1,0 +1,332 @@
+"""Bag statistics: all that any estimator needs to know about the bags, B x B.
+
+Step 3 of the way of the data. The n x n Gram matrix is never built.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .bags import Bags, require_size
+from .jit import moments
+from .kernels import Kernel, Linear, Precomputed, as_kernel
+from .sums import canonical_order, cross_sums, data_center, part_sums
+from .threads import run
+
+__all__ = [
+    "BagStatistics",
+    "bag_statistics",
+    "centered_means",
+    "cross_statistics",
+    "labels_index",
+    "point_diagonal",
+]
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BagStatistics:
+    r"""What the bags say about their means and each other.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (B,)
+    centered_gram : ndarray of shape (B, B)
+        Inner products of the naive means; for the linear kernel, of the means less a common center.
+        Distances between means are computed from it.
+    scatter : ndarray of shape (B,)
+        Mean squared distance of the points to the bag's mean, ``diagonal - diag(gram)`` without its
+        cancellation.
+    labels : ndarray of shape (B,)
+    kernel : Kernel
+        With every parameter a number.
+    dim : int
+        Number of features of the points.
+    means : ndarray of shape (B, d) or None
+        The naive means, for the linear kernel.
+    """
+
+    sizes: npt.NDArray[np.int64]
+    centered_gram: Array
+    scatter: Array
+    labels: npt.NDArray[Any]
+    kernel: Kernel
+    dim: int
+    means: Array | None = None
+
+    def __len__(self) -> int:
+        """Return the number of bags, B."""
+        return len(self.sizes)
+
+    def __repr__(self) -> str:
+        return f"BagStatistics({len(self)} bags, {int(self.sizes.sum())} points, {self.kernel!r})"
+
+    @cached_property
+    def gram(self) -> Array:
+        r"""Mean kernel value between bags, :math:`\langle \hat\mu_i, \hat\mu_j \rangle`, (B, B).
+
+        Pairs of a point with itself are included.
+        """
+        return self.centered_gram if self.means is None else _inner_products(self.means)
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """Mean of k(x, x) over each bag, (B,)."""
+        return self.scatter + np.diagonal(self.gram)
+
+    @cached_property
+    def naive_mse(self) -> Array:
+        r"""Unbiased estimate of the squared error of each naive mean (eq. esttaskvar).
+
+        .. math:: \widehat{\mathrm{MSE}}_i = \frac{1}{N_i - 1} \Bigl( \frac1{N_i} \sum_k k(x_k, x_k)
+                  - \frac1{N_i^2} \sum_{k,l} k(x_k, x_l) \Bigr)
+
+        It needs at least two points a bag.
+        """
+        require_size(self.sizes, self.labels, 2, "its variance")
+        return self.scatter / (self.sizes.astype(np.float64) - 1)
+
+    def mmd2(self, unbiased: bool = True, clip: bool = False) -> Array:
+        r"""Return the squared MMD of each pair of bags, (B, B).
+
+        Parameters
+        ----------
+        unbiased : bool, default=True
+            The U-statistic of eq. Ustat, for any bag sizes:
+            :math:`|\hat\mu_i - \hat\mu_j|^2 - \widehat{\mathrm{MSE}}_i - \widehat{\mathrm{MSE}}_j`. It can be
+            negative, and needs at least two points a bag. Otherwise :math:`|\hat\mu_i - \hat\mu_j|^2`.
+        clip : bool, default=False
+            Replace negative values by 0.
+
+        Returns
+        -------
+        ndarray
+            Symmetric, with 0 on the diagonal: a bag does not differ from itself.
+
+        Examples
+        --------
+        >>> s = bag_statistics(Bags.from_list([[0.0, 2.0], [4.0, 6.0]]), "linear")
+        >>> s.mmd2()
+        array([[ 0., 14.],
+               [14.,  0.]])
+        """
+        norms = np.diagonal(self.centered_gram)
+        distances = norms[:, None] + norms[None, :] - 2 * self.centered_gram
+        if unbiased:
+            distances -= self.naive_mse[:, None] + self.naive_mse[None, :]
+        elif clip is False:
+            np.maximum(distances, 0.0, out=distances)  # a squared distance; below 0 only by rounding
+        if clip:
+            np.maximum(distances, 0.0, out=distances)
+        np.fill_diagonal(distances, 0.0)
+        return distances
+
+    def summary(self) -> str:
+        """Return the main figures as text."""
+        lines = [repr(self), f"kernel mean of k(x, x): {self.diagonal.mean():.6g}"]
+        if (self.sizes >= 2).all():
+            lines.append(f"average naive MSE:      {self.naive_mse.mean():.6g}")
+            between = self.mmd2()[~np.eye(len(self), dtype=bool)]
+            if len(between):
+                lines.append(f"average squared MMD:    {between.mean():.6g}")
+        return "\n".join(lines)
+
+    def to_frame(self) -> Any:
+        """Return size, mean k(x, x), squared norm and naive MSE of each bag as a pandas data frame."""
+        import pandas as pd
+
+        columns = {"size": self.sizes, "diagonal": self.diagonal, "squared_norm": np.diagonal(self.gram)}
+        if (self.sizes >= 2).all():
+            columns["naive_mse"] = self.naive_mse
+        return pd.DataFrame(columns, index=labels_index(self.labels))
+
+
+def bag_statistics(
+    bags: Bags,
+    kernel: Kernel | str = "linear",
+    *,
+    n_threads: int | None = None,
+    block_size: int | None = None,
+) -> BagStatistics:
+    """Compute the pairwise statistics of bags.
+
+    Parameters
+    ----------
+    bags : Bags
+    kernel : Kernel or {"linear", "rbf", "laplacian", "polynomial"}
+    n_threads : int, optional
+        All available cores by default. It does not change the result.
+    block_size : int, optional
+        How many kernel values make a task. It does not change the result.
+
+    Returns
+    -------
+    BagStatistics
+
+    Notes
+    -----
+    Linear kernel: time O(n d + B^2 d), from the means. Other kernels: O(n^2 d / 2). Memory O(n d + B^2);
+    the n x n Gram matrix is never built. The result is the same to the last bit for any number of
+    threads, block size and order of the bags (a function as a precomputed kernel may spoil that, if its
+    values depend on how many points it is given at once).
+
+    Data with a common offset lose no accuracy: the linear kernel works on differences to the center of
+    the data, the RBF kernel on centered points, or on differences of coordinates where points lie too far
+    from the center for their width.
+
+    Examples
+    --------
+    >>> s = bag_statistics(Bags.from_list([[0.0, 2.0], [4.0, 6.0]]), "linear")
+    >>> s.gram
+    array([[ 1.,  5.],
+           [ 5., 25.]])
+    >>> s.naive_mse
+    array([1., 1.])
+    """
+    kernel = as_kernel(kernel).resolve(bags)
+    if isinstance(kernel, Linear):
+        return _linear_statistics(bags, n_threads)
+    order = canonical_order(bags.data, bags.offsets)
+    ordered = bags.select(order)
+    if isinstance(kernel, Precomputed):
+        _check_matrix(kernel, bags, bags)
+    found = part_sums(
+        ordered.data, ordered.rows, ordered.offsets, np.arange(len(bags)), kernel, n_threads, block_size
+    )
+    back = np.argsort(order)
+    counts = bags.sizes.astype(np.float64)
+    gram = found.sums[np.ix_(back, back)] / np.outer(counts, counts)
+    diagonal = np.add.reduceat(point_diagonal(bags, kernel), bags.offsets[:-1]) / counts
+    return BagStatistics(
+        sizes=bags.sizes,
+        centered_gram=gram,
+        scatter=np.maximum(diagonal - np.diagonal(gram), 0.0),
+        labels=bags.labels,
+        kernel=kernel,
+        dim=bags.dim,
+    )
+
+
+def cross_statistics(
+    bags: Bags,
+    other: Bags,
+    kernel: Kernel | str = "linear",
+    *,
+    n_threads: int | None = None,
+    block_size: int | None = None,
+) -> Array:
+    r"""Return the mean kernel values between two collections of bags, (B, B').
+
+    Parameters
+    ----------
+    bags, other : Bags
+        On the same feature space.
+    kernel : Kernel or str
+        A bandwidth that is chosen from data is chosen from `bags`.
+    n_threads, block_size : int, optional
+        Neither changes the result.
+
+    Examples
+    --------
+    >>> a, b = Bags.from_list([[1.0, 3.0]]), Bags.from_list([[5.0], [7.0]])
+    >>> cross_statistics(a, b)
+    array([[10., 14.]])
+    """
+    if bags.dim != other.dim:
+        raise ValueError(
+            f"the bags have {bags.dim} columns, the others {other.dim}; they must be the same features."
+        )
+    kernel = as_kernel(kernel).resolve(bags)
+    if isinstance(kernel, Linear):
+        return bags.means() @ other.means().T
+    if isinstance(kernel, Precomputed):
+        _check_matrix(kernel, bags, other)
+    left, right = canonical_order(bags.data, bags.offsets), canonical_order(other.data, other.offsets)
+    a, b = bags.select(left), other.select(right)
+    sums = cross_sums(a.data, a.rows, a.offsets, b.data, b.rows, b.offsets, kernel, n_threads, block_size)
+    counts = np.outer(bags.sizes.astype(np.float64), other.sizes.astype(np.float64))
+    return sums[np.ix_(np.argsort(left), np.argsort(right))] / counts
+
+
+def centered_means(bags: Bags, n_threads: int | None = None) -> tuple[Array, Array, Array]:
+    """Return the center of the data, the naive means less the center, and each bag's sum of squares.
+
+    Returns
+    -------
+    center : ndarray of shape (d,)
+    means : ndarray of shape (B, d)
+    squares : ndarray of shape (B,)
+        Sum of squared distances of the points to their mean.
+    """
+    center = data_center(bags.data)
+    means, squares = np.empty((len(bags), bags.dim)), np.empty(len(bags))
+    # Runs of bags with about the same number of points; each bag is summed by one thread.
+    wanted = np.linspace(0, len(bags.data), 65)[1:-1]
+    cuts = np.unique(np.r_[0, np.searchsorted(bags.offsets, wanted), len(bags)])
+    run(
+        [
+            partial(moments.bag_moments, bags.data, bags.offsets, center, int(a), int(b), means, squares)
+            for a, b in pairwise(cuts)
+        ],
+        n_threads,
+    )
+    return center, means, squares
+
+
+def _linear_statistics(bags: Bags, n_threads: int | None) -> BagStatistics:
+    """Compute the statistics of the linear kernel from the means, by BLAS."""
+    center, means, squares = centered_means(bags, n_threads)
+    return BagStatistics(
+        sizes=bags.sizes,
+        centered_gram=_inner_products(means),
+        scatter=squares / bags.sizes,
+        labels=bags.labels,
+        kernel=Linear(),
+        dim=bags.dim,
+        means=center + means,
+    )
+
+
+def _inner_products(means: Array) -> Array:
+    """Return means @ means.T; BLAS may round by position, so the rows get an order of their own."""
+    order = canonical_order(means, np.arange(len(means) + 1))
+    back = np.argsort(order)
+    ordered = means[order]
+    return (ordered @ ordered.T)[np.ix_(back, back)]
+
+
+def point_diagonal(bags: Bags, kernel: Kernel) -> Array:
+    """Return k(x, x) for every point of the bags, (n,)."""
+    if isinstance(kernel, Precomputed) and not callable(kernel.values):
+        return kernel.values[bags.rows, bags.rows].astype(np.float64)
+    return kernel.diagonal(bags.data.astype(np.float64, copy=False))
+
+
+def _check_matrix(kernel: Precomputed, bags: Bags, other: Bags) -> None:
+    """Refuse a precomputed matrix that does not fit the bags, or is not symmetric where it has to be."""
+    if callable(kernel.values):
+        return
+    matrix = kernel.values
+    needed = (int(bags.rows.max()) + 1, int(other.rows.max()) + 1)
+    if matrix.shape[0] < needed[0] or matrix.shape[1] < needed[1]:
+        raise ValueError(f"the kernel matrix has shape {matrix.shape}, but the bags need at least {needed}.")
+    if bags is not other:
+        return
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"the kernel matrix has shape {matrix.shape}; one row and one column a point.")
+    for start in range(0, len(matrix), 1024):
+        rows, columns = matrix[start : start + 1024], matrix[:, start : start + 1024]
+        if not np.allclose(rows, columns.T, rtol=1e-8, atol=0.0, equal_nan=True):
+            raise ValueError("the kernel matrix is not symmetric; a kernel has k(x, y) = k(y, x).")
+
+
+def labels_index(labels: npt.NDArray[Any]) -> Any:
+    """Return labels as a pandas index; tuples stay tuples."""
+    import pandas as pd
+
+    return pd.Index(labels.tolist(), name="bag", tupleize_cols=False)

@@ -1,0 +1,125 @@
+"""How many threads, and running tasks on them.
+
+Compiled kernels release the GIL, so plain Python threads do the work side by side. Unlike Numba's own
+thread pools they may be used from several threads at once and after a fork, and Ctrl-C reaches the main
+thread. Tasks are small, so an interrupt takes effect within a fraction of a second.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from pathlib import Path
+
+__all__ = ["available_threads", "get_num_threads", "run", "set_num_threads"]
+
+_chosen: int | None = None
+
+
+def available_threads() -> int:
+    """Return the number of cores this process may use.
+
+    Counts the process's CPU affinity, the limits of its control group, and the usual environment
+    variables (OMP_NUM_THREADS, NUMBA_NUM_THREADS), which joblib and dask set in their workers.
+
+    Examples
+    --------
+    >>> available_threads() >= 1
+    True
+    """
+    limits = [_affinity()]
+    for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        value = os.environ.get(name, "")
+        if value.isdigit() and int(value) > 0:
+            limits.append(int(value))
+    quota = _cgroup_cpus(Path("/sys/fs/cgroup"))
+    if quota is not None:
+        limits.append(max(1, int(quota)))
+    return min(limits)
+
+
+def _affinity() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _cgroup_cpus(root: Path) -> float | None:
+    """Return the CPU quota of a control group, version 2 or 1, or None."""
+    try:
+        quota, period = (root / "cpu.max").read_text().split()
+        return None if quota == "max" else int(quota) / int(period)
+    except (OSError, ValueError):
+        pass
+    try:
+        quota_us = int((root / "cpu" / "cpu.cfs_quota_us").read_text())
+        period_us = int((root / "cpu" / "cpu.cfs_period_us").read_text())
+        return quota_us / period_us if quota_us > 0 else None
+    except (OSError, ValueError):
+        return None
+
+
+def set_num_threads(n_threads: int | None) -> None:
+    """Choose the number of threads for the whole process; None goes back to the default.
+
+    Examples
+    --------
+    >>> set_num_threads(1)
+    >>> get_num_threads()
+    1
+    >>> set_num_threads(None)
+    """
+    global _chosen
+    if n_threads is not None and n_threads < 1:
+        raise ValueError(f"n_threads must be at least 1, found {n_threads}.")
+    _chosen = n_threads
+
+
+def get_num_threads(n_threads: int | None = None) -> int:
+    """Return the number of threads that a call will use.
+
+    Parameters
+    ----------
+    n_threads : int, optional
+        What the caller asked for.
+
+    Returns
+    -------
+    int
+        What was asked for; otherwise what :func:`set_num_threads` chose; otherwise all available cores.
+        In a thread other than the main one the default is 1: a pool (joblib, dask) is then at work, and
+        its threads times ours would be too many.
+    """
+    if n_threads is not None:
+        if n_threads < 1:
+            raise ValueError(f"n_threads must be at least 1, found {n_threads}.")
+        return n_threads
+    if _chosen is not None:
+        return _chosen
+    return available_threads() if threading.current_thread() is threading.main_thread() else 1
+
+
+def run(tasks: Sequence[Callable[[], None]], n_threads: int | None = None) -> None:
+    """Run tasks, in order, on a number of threads; the first error or Ctrl-C stops them.
+
+    Parameters
+    ----------
+    tasks : sequence of callables
+        Each writes to places of its own. The most expensive should come first.
+    n_threads : int, optional
+    """
+    workers = min(get_num_threads(n_threads), len(tasks))
+    if workers <= 1:
+        for task in tasks:
+            task()
+        return
+    with ThreadPoolExecutor(workers, thread_name_prefix="stbmta") as pool:
+        futures = [pool.submit(task) for task in tasks]
+        try:
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            for future in done:
+                future.result()
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise

@@ -1,0 +1,185 @@
+r"""The squared error of estimates, where the truth is known or has an independent proxy.
+
+For any weights :math:`|\sum_j w_{ij} \hat\mu_j - \mu_i|^2 = w_i' G w_i - 2 w_i' c_i + |\mu_i|^2` with
+:math:`c_{ji} = \langle \hat\mu_j, \mu_i \rangle`. A :class:`Truth` holds c and the norms; one function a
+source of them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+import scipy.sparse
+
+from .bags import Bags
+from .kernels import RBF, Kernel, as_kernel
+from .statistics import BagStatistics, bag_statistics, cross_statistics
+
+__all__ = ["Truth", "gaussian_gram", "gaussian_truth", "known_means", "proxy_truth", "squared_error"]
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truth:
+    r"""The true means, as far as errors need to know them.
+
+    Attributes
+    ----------
+    cross : ndarray of shape (B, m)
+        :math:`\langle \hat\mu_j, \mu_i \rangle`, row j, column i.
+    norms : ndarray of shape (m,)
+        :math:`|\mu_i|^2`.
+    means : ndarray of shape (m, d) or None
+        The means themselves, for the linear kernel; errors are then computed from them directly.
+    """
+
+    cross: Array | None
+    norms: Array | None
+    means: Array | None = None
+
+
+def squared_error(W: Any, s: BagStatistics, truth: Truth) -> Array:
+    r"""Return the squared error of the estimate of each mean, (m,).
+
+    Parameters
+    ----------
+    W : array or scipy.sparse matrix of shape (m, B)
+        The weights of the naive means in each estimate.
+    s : BagStatistics
+        Of the bags that the estimates are made of.
+    truth : Truth
+
+    Notes
+    -----
+    Against a proxy the error is unbiased, and can therefore be negative.
+
+    Examples
+    --------
+    >>> from stbmta import bag_statistics
+    >>> s = bag_statistics(Bags.from_list([[0.0, 2.0], [1.0, 3.0]]))
+    >>> squared_error(np.full((2, 2), 0.5), s, known_means([[1.0], [2.0]]))
+    array([0.25, 0.25])
+    """
+    if truth.means is not None:
+        if s.means is None:
+            raise ValueError("known means are vectors; they need statistics of the linear kernel.")
+        difference = W @ s.means - truth.means
+        return np.einsum("ij,ij->i", difference, difference)
+    assert truth.cross is not None
+    assert truth.norms is not None
+    if scipy.sparse.issparse(W):
+        quadratic = np.asarray(W.multiply(W @ s.gram).sum(axis=1)).ravel()
+        linear = np.asarray(W.multiply(truth.cross.T).sum(axis=1)).ravel()
+    else:
+        quadratic = np.einsum("ij,ij->i", W @ s.gram, W)
+        linear = np.einsum("ij,ji->i", W, truth.cross)
+    return quadratic - 2 * linear + truth.norms
+
+
+def known_means(means: npt.ArrayLike) -> Truth:
+    """Return the truth for the linear kernel when the means are known, (m, d)."""
+    return Truth(cross=None, norms=None, means=np.asarray(means, dtype=np.float64))
+
+
+def proxy_truth(bags: Bags, proxy: Bags, kernel: Kernel | str, *, n_threads: int | None = None) -> Truth:
+    r"""Return a proxy of the truth from independent bags of the same distributions.
+
+    The norms leave out k(y, y): errors are unbiased when the diagonal is kept for the estimate and
+    dropped for the proxy (the paper's footnote).
+
+    Parameters
+    ----------
+    bags : Bags
+        The bags that the estimates are made of.
+    proxy : Bags
+        One bag for each estimate, of at least two points.
+    kernel : Kernel or str
+    n_threads : int, optional
+
+    Examples
+    --------
+    >>> from stbmta import bag_statistics
+    >>> bags, proxy = Bags.from_list([[0.0, 2.0]]), Bags.from_list([[1.0, 3.0]])
+    >>> squared_error(np.eye(1), bag_statistics(bags), proxy_truth(bags, proxy, "linear"))
+    array([0.])
+    """
+    proxy.require_size(2, "an unbiased proxy of the truth")
+    kernel = as_kernel(kernel).resolve(bags)
+    s = bag_statistics(proxy, kernel, n_threads=n_threads)
+    return Truth(
+        cross=cross_statistics(bags, proxy, kernel, n_threads=n_threads),
+        norms=np.diagonal(s.gram) - s.naive_mse,
+    )
+
+
+def gaussian_truth(bags: Bags, means: npt.ArrayLike, covariances: npt.ArrayLike, kernel: RBF) -> Truth:
+    r"""Return the exact truth when bag i is drawn from a Gaussian and the kernel is RBF.
+
+    For :math:`P_i = N(m_i, \Sigma_i)` and width s,
+
+    .. math:: \langle \mu_i, \phi(x) \rangle = |I + \Sigma_i / s^2|^{-1/2}
+              \exp\bigl(-\tfrac12 (x - m_i)' (\Sigma_i + s^2 I)^{-1} (x - m_i)\bigr), \qquad
+              |\mu_i|^2 = |I + 2 \Sigma_i / s^2|^{-1/2}.
+
+    Parameters
+    ----------
+    bags : Bags
+        The bags that the estimates are made of.
+    means : array-like of shape (m, d)
+    covariances : array-like of shape (m, d, d) or (d, d)
+    kernel : RBF
+        With a number as bandwidth.
+
+    Examples
+    --------
+    >>> from stbmta import RBF
+    >>> truth = gaussian_truth(Bags.from_list([[0.0]]), [[0.0]], [[1.0]], RBF(1.0))
+    >>> truth.norms.round(4), truth.cross.round(4)
+    (array([0.5774]), array([[0.7071]]))
+    """
+    centers, spreads, width = _gaussians(means, covariances, kernel)
+    points = bags.data.astype(np.float64, copy=False)
+    cross = np.empty((len(bags), len(centers)))
+    norms = np.empty(len(centers))
+    identity = np.eye(bags.dim)
+    for i, (center, spread) in enumerate(zip(centers, spreads, strict=True)):
+        factor = scipy.linalg.cholesky(identity + spread / width**2, lower=True)
+        whitened = scipy.linalg.solve_triangular(factor, (points - center).T / width, lower=True)
+        values = np.exp(-0.5 * np.einsum("ij,ij->j", whitened, whitened)) / np.diagonal(factor).prod()
+        cross[:, i] = np.add.reduceat(values, bags.offsets[:-1]) / bags.sizes
+        norms[i] = np.linalg.det(identity + 2 * spread / width**2) ** -0.5
+    return Truth(cross=cross, norms=norms)
+
+
+def gaussian_gram(means: npt.ArrayLike, covariances: npt.ArrayLike, kernel: RBF) -> Array:
+    r"""Return the inner products of the RBF mean embeddings of Gaussians, (m, m).
+
+    .. math:: \langle \mu_i, \mu_j \rangle = |I + (\Sigma_i + \Sigma_j) / s^2|^{-1/2}
+              \exp\bigl(-\tfrac12 (m_i - m_j)' (\Sigma_i + \Sigma_j + s^2 I)^{-1} (m_i - m_j)\bigr)
+
+    Examples
+    --------
+    >>> gaussian_gram([[0.0], [1.0]], [[1.0]], RBF(1.0)).round(4)
+    array([[0.5774, 0.4887],
+           [0.4887, 0.5774]])
+    """
+    centers, spreads, width = _gaussians(means, covariances, kernel)
+    sums = np.eye(centers.shape[1]) + (spreads[:, None] + spreads[None, :]) / width**2
+    differences = (centers[:, None] - centers[None, :]) / width
+    solved = np.linalg.solve(sums, differences[..., None])[..., 0]
+    return np.exp(-0.5 * np.einsum("ijk,ijk->ij", differences, solved)) / np.sqrt(np.linalg.det(sums))
+
+
+def _gaussians(means: npt.ArrayLike, covariances: npt.ArrayLike, kernel: RBF) -> tuple[Array, Array, float]:
+    if not isinstance(kernel, RBF) or isinstance(kernel.bandwidth, str):
+        raise ValueError("the closed form is for the RBF kernel with a number as bandwidth.")
+    centers = np.atleast_2d(np.asarray(means, dtype=np.float64))
+    m, d = centers.shape
+    return (
+        centers,
+        np.broadcast_to(np.asarray(covariances, dtype=np.float64), (m, d, d)),
+        float(kernel.bandwidth),
+    )

@@ -1,0 +1,377 @@
+r"""Choosing zeta, gamma and c without knowing the truth.
+
+K-fold inside each bag. Leave out one fold of bag i, estimate its mean from the rest of the bag and all other
+bags, and score the estimate :math:`m` by :math:`|m|^2 - 2 \langle m, f \rangle` with f the mean of the fold:
+an unbiased estimate of the squared error, less a constant, for a bag that is smaller by the fold. All
+scores come from one pass over the sums of kernel values between folds and bags.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .bags import RNG, Bags
+from .jit import folds as jit_folds
+from .kernels import Kernel, Linear, as_kernel
+from .statistics import BagStatistics, bag_statistics, centered_means, cross_statistics, point_diagonal
+from .sums import part_sums
+from .theory import theorems
+from .threads import run
+from .truth import Truth, squared_error
+
+__all__ = ["Tuning", "default_zetas", "held_out_risk", "tune_stb", "unbiased_risk"]
+
+Array = npt.NDArray[np.float64]
+
+# Where the oracle's choices lie in the paper's experiments, and some way beyond; infinity averages all bags.
+_ZETAS = np.append(np.round(np.arange(0.0, 5.01, 0.1), 10), np.inf)
+# In the test with known variance equal means are at distance 2 on average.
+_GAUSSIAN_ZETAS = np.append(np.round(np.arange(1.5, 5.01, 0.05), 10), np.inf)
+_GAMMAS = np.round(np.linspace(0.0, 1.0, 21), 10)
+_CS = np.r_[0.0, np.round(np.geomspace(0.01, 10.0, 31), 10)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """What was chosen, and the estimated risk over the whole grid.
+
+    Attributes
+    ----------
+    zeta : float
+    gamma : float or None
+        None where `c` was chosen.
+    c : float or None
+    zetas, shrinkages : ndarray
+        The grid: thresholds, and values of gamma (or c).
+    risk : ndarray of shape (thresholds, shrinkages)
+        Estimated squared error less that of the naive means, averaged over bags: negative is better than
+        naive.
+    n_scored : int
+        How many bags had enough points to be scored; all bags serve as neighbors.
+    """
+
+    zeta: float
+    gamma: float | None
+    c: float | None
+    zetas: Array
+    shrinkages: Array
+    risk: Array
+    n_scored: int
+
+    def summary(self) -> str:
+        """Return the choice as text."""
+        name, value = ("c", self.c) if self.gamma is None else ("gamma", self.gamma)
+        return (
+            f"zeta = {self.zeta:g}, {name} = {value:.4g}, chosen by K-fold on {self.n_scored} bags; "
+            f"estimated change of the squared error: {self.risk.min():.4g}"
+        )
+
+    def to_frame(self) -> Any:
+        """Return the risk over the grid as a pandas data frame."""
+        import pandas as pd
+
+        name = "c" if self.gamma is None else "gamma"
+        return pd.DataFrame(
+            self.risk, index=pd.Index(self.zetas, name="zeta"), columns=pd.Index(self.shrinkages, name=name)
+        )
+
+
+def default_zetas(known_variance: bool = False) -> Array:
+    """Return the thresholds that are tried when none are given."""
+    return (_GAUSSIAN_ZETAS if known_variance else _ZETAS).copy()
+
+
+def tune_stb(
+    bags: Bags,
+    kernel: Kernel | str = "linear",
+    *,
+    zeta: float | None = None,
+    gamma: float | str | None = None,
+    c: float | None = None,
+    zetas: npt.ArrayLike | None = None,
+    variance: float | None = None,
+    n_folds: int = 5,
+    rng: RNG = None,
+    n_threads: int | None = None,
+) -> Tuning:
+    r"""Choose the threshold and the shrinkage of STB by K-fold inside each bag.
+
+    Parameters
+    ----------
+    bags : Bags
+        Bags with fewer than three points (two, if the variance is known) cannot be scored; they still
+        serve as neighbors.
+    kernel : Kernel or str
+    zeta : float, optional
+        A fixed threshold; chosen from `zetas` by default.
+    gamma : float or "theory", optional
+        A fixed shrinkage, or that of Theorem 1 with c * zeta; chosen by default: the best value between
+        0 and 1 has a closed form for each threshold.
+    c : float, optional
+        With gamma="theory", a fixed factor; chosen by default.
+    zetas : array-like, optional
+        The thresholds to try.
+    variance : float, optional
+        The known variance of each coordinate (linear kernel): use the tests of eq. deftestsgaus.
+    n_folds : int, default=5
+        At most; a bag of N points has at most N folds.
+    rng : {None, int, numpy.random.Generator}, optional
+        Draws the folds.
+    n_threads : int, optional
+
+    Returns
+    -------
+    Tuning
+
+    Notes
+    -----
+    Time that of :func:`stbmta.bag_statistics`, and O(n_folds * sum |V_i|^2) for following the neighbors.
+    Heuristic: the score is unbiased for each fixed threshold at a bag size reduced by one fold, but the
+    minimum of noisy scores is not.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> bags = Bags.from_list([rng.normal(size=(10, 50)) for _ in range(20)])
+    >>> tune_stb(bags, rng=0).risk.min() < -4  # the naive means have squared error 5
+    True
+    """
+    if n_folds < 2:
+        raise ValueError(f"n_folds must be at least 2, found {n_folds}.")
+    if zeta is not None:
+        grid = np.array([float(zeta)])
+    elif zetas is not None:
+        grid = np.unique(np.asarray(zetas, dtype=np.float64))
+    else:
+        grid = default_zetas(variance is not None)
+    paths, ends, bag_of = _fold_paths(
+        bags, as_kernel(kernel).resolve(bags), grid, variance, n_folds, rng, n_threads
+    )
+    # Each bag counts alike, whatever its number of folds.
+    share = 1 / np.bincount(bag_of, minlength=len(bags))[bag_of]
+    n_scored = len(np.unique(bag_of))
+    weights = share / n_scored
+    if gamma == "theory":
+        return _choose_theory(grid, c, paths, ends, weights, n_scored)
+    return _choose_weight(grid, gamma, paths, ends, weights, n_scored)
+
+
+def _choose_weight(
+    grid: Array, gamma: Any, paths: Array, ends: Array, weights: Array, n_scored: int
+) -> Tuning:
+    # loss(gamma) - loss(1) is a parabola in gamma for each threshold: m = gamma a + (1 - gamma) b.
+    aa, af = ends[:, 0] @ weights, ends[:, 1] @ weights
+    ab, bb, bf = (np.tensordot(weights, paths[..., k], 1) for k in (1, 2, 3))
+    square, slope, constant = aa - 2 * ab + bb, 2 * (ab - bb + bf - af), bb - 2 * bf - (aa - 2 * af)
+    if gamma is None:
+        best = np.divide(-slope, 2 * square, out=np.zeros_like(slope), where=square > 0).clip(0.0, 1.0)
+        gammas = _GAMMAS
+    else:
+        best = np.full(len(grid), float(gamma))
+        gammas = best[:1]
+    value = square * best**2 + slope * best + constant
+    z = int(np.argmin(value))
+    risk = square[:, None] * gammas**2 + slope[:, None] * gammas + constant[:, None]
+    return Tuning(
+        zeta=float(grid[z]),
+        gamma=float(best[z]),
+        c=None,
+        zetas=grid,
+        shrinkages=gammas,
+        risk=risk,
+        n_scored=n_scored,
+    )
+
+
+def _choose_theory(
+    grid: Array, c: float | None, paths: Array, ends: Array, weights: Array, n_scored: int
+) -> Tuning:
+    cs = _CS if c is None else np.array([float(c)])
+    finite = np.isfinite(grid)  # Theorem 1 has nothing to say about an infinite threshold
+    grid, paths = grid[finite], paths[:, finite]
+    risk = np.empty((len(grid), len(cs)))
+    v, ab, bb, bf = (paths[..., k] for k in range(4))
+    aa, af = ends[:, :1], ends[:, 1:]
+    for k, factor in enumerate(cs):
+        gamma = theorems.gamma_independent(factor * grid, v - 1)
+        loss = gamma**2 * aa + 2 * gamma * (1 - gamma) * ab + (1 - gamma) ** 2 * bb
+        loss -= 2 * (gamma * af + (1 - gamma) * bf)
+        risk[:, k] = weights @ (loss - (aa - 2 * af))
+    z, k = np.unravel_index(int(np.argmin(risk)), risk.shape)
+    return Tuning(
+        zeta=float(grid[z]),
+        gamma=None,
+        c=float(cs[k]),
+        zetas=grid,
+        shrinkages=cs,
+        risk=risk,
+        n_scored=n_scored,
+    )
+
+
+def _fold_paths(
+    bags: Bags,
+    kernel: Kernel,
+    zetas: Array,
+    variance: float | None,
+    n_folds: int,
+    rng: RNG,
+    n_threads: int | None,
+) -> tuple[Array, Array, npt.NDArray[np.int64]]:
+    """Return the path of each scored fold over the thresholds, its end points, and its bag."""
+    least = 3 if variance is None else 2
+    if variance is None:
+        bags.require_size(2, "its variance")
+    shuffled, offsets, bag_of = bags.folds(n_folds, rng)
+    sums, own, diagonal = _fold_sums(shuffled, offsets, bag_of, kernel, n_threads)
+    first = np.searchsorted(bag_of, np.arange(len(bags)))
+    counts = bags.sizes.astype(np.float64)
+    bag_sums = np.add.reduceat(sums, first, axis=0)
+    gram = bag_sums / np.outer(counts, counts)
+    bag_diagonal = np.add.reduceat(diagonal, first)
+    known = 0.0
+    if variance is None:
+        mse = np.maximum(bag_diagonal / counts - np.diagonal(gram), 0.0) / (counts - 1)
+    else:
+        known = bags.dim * variance
+        mse = known / counts
+    scored = np.flatnonzero(bags.sizes[bag_of] >= least)
+    if len(scored) == 0:
+        raise ValueError(
+            f"no bag has the {least} rows that choosing parameters by folds needs "
+            f"(n_samples={bags.sizes.max()}); give zeta and gamma."
+        )
+    paths = np.empty((len(bag_of), len(zetas), 4))
+    ends = np.empty((len(bag_of), 2))
+    step = max(1, len(bag_of) // 256)
+    arguments = (
+        bag_of, np.diff(offsets), sums, own, diagonal, bag_sums, bag_diagonal, bags.sizes, gram,
+        gram.sum(axis=1), mse, known, zetas,
+    )  # fmt: skip
+    run(
+        [
+            partial(jit_folds.fold_paths, *arguments, k, min(k + step, len(bag_of)), paths, ends)
+            for k in range(0, len(bag_of), step)
+        ],
+        n_threads,
+    )
+    return paths[scored], ends[scored], bag_of[scored]
+
+
+def _fold_sums(
+    shuffled: Bags, offsets: Array, bag_of: Array, kernel: Kernel, n_threads: int | None
+) -> tuple[Array, Array, Array]:
+    """Return the sums between folds and bags, of folds with themselves, and of k(x, x) over folds."""
+    if not isinstance(kernel, Linear):
+        found = part_sums(shuffled.data, shuffled.rows, offsets, bag_of, kernel, n_threads)
+        return found.sums, found.own, np.add.reduceat(point_diagonal(shuffled, kernel), offsets[:-1])
+    # Sums of points less a common center: scores change by a constant, and no accuracy is lost.
+    _, means, squares = centered_means(Bags.from_offsets(shuffled.data, offsets), n_threads)
+    sizes = np.diff(offsets).astype(np.float64)
+    totals = means * sizes[:, None]
+    norms = np.einsum("ij,ij->i", totals, totals)
+    bag_totals = np.add.reduceat(totals, np.searchsorted(bag_of, np.arange(len(shuffled))), axis=0)
+    return totals @ bag_totals.T, norms, squares + norms / sizes
+
+
+def held_out_risk(
+    weights: Callable[[BagStatistics], list[Any]],
+    bags: Bags,
+    kernel: Kernel | str = "linear",
+    *,
+    n_folds: int = 5,
+    rng: RNG = None,
+    n_threads: int | None = None,
+) -> Array:
+    r"""Estimate the risk of any methods by K-fold, leaving out a fold of every bag at once.
+
+    Parameters
+    ----------
+    weights : callable
+        Takes the statistics of the bags without a fold, and returns the weight matrices to compare.
+    bags : Bags
+        Each with at least as many points as folds.
+    kernel : Kernel or str
+    n_folds : int, default=5
+    rng : {None, int, numpy.random.Generator}, optional
+    n_threads : int, optional
+
+    Returns
+    -------
+    ndarray
+        For each weight matrix, the estimated squared error less that of the naive means, averaged over bags.
+
+    Notes
+    -----
+    Slower than :func:`tune_stb`, which only STB allows: the statistics are computed anew for each fold. All
+    bags shrink by a fold, so thresholds come out for slightly smaller bags.
+
+    Examples
+    --------
+    >>> from stbmta import weights
+    >>> rng = np.random.default_rng(0)
+    >>> bags = Bags.from_list([rng.normal(size=(10, 50)) for _ in range(20)])
+    >>> risk = held_out_risk(lambda s: [weights.naive(s), weights.mta_constant(s)], bags, rng=0)
+    >>> risk[0], risk[1] < -4
+    (0.0, True)
+    """
+    bags.require_size(n_folds, f"leaving out one of {n_folds} folds")
+    kernel = as_kernel(kernel).resolve(bags)
+    shuffled, offsets, bag_of = bags.folds(n_folds, rng)
+    fold_of = np.arange(len(bag_of)) - np.searchsorted(bag_of, bag_of)
+    point_fold = np.repeat(fold_of, np.diff(offsets))
+    losses = []
+    for k in range(n_folds):
+        rest, fold = shuffled.take_points(point_fold != k), shuffled.take_points(point_fold == k)
+        s = bag_statistics(rest, kernel, n_threads=n_threads)
+        if s.means is not None:
+            targets = fold.means()
+            naive = _squared_distances(s.means, targets)
+            found = [_squared_distances(W @ s.means, targets) - naive for W in weights(s)]
+        else:
+            truth = Truth(
+                cross=cross_statistics(rest, fold, kernel, n_threads=n_threads), norms=np.zeros(len(bags))
+            )
+            naive = np.diagonal(s.gram) - 2 * np.diagonal(truth.cross)
+            found = [squared_error(W, s, truth) - naive for W in weights(s)]
+        losses.append([loss.mean() for loss in found])
+    return np.mean(losses, axis=0)
+
+
+def unbiased_risk(W: Any, s: BagStatistics, *, mse: npt.ArrayLike | None = None) -> Array:
+    r"""Return an unbiased estimate of the squared error of fixed weights, (B,).
+
+    .. math:: \hat R_i(w) = \Bigl| \sum_j w_j \hat\mu_j - \hat\mu_i \Bigr|^2 + 2 w_i s_i^2 - s_i^2
+
+    Parameters
+    ----------
+    W : array or scipy.sparse matrix of shape (B, B)
+    s : BagStatistics
+    mse : array-like of shape (B,), optional
+        The squared errors :math:`s_i^2` of the naive means; their estimates by default.
+
+    Notes
+    -----
+    Unbiased when W does not depend on the data. When neighbors were chosen on the same data it is
+    optimistic, sometimes very much so; use it to look, and :func:`tune_stb` to choose. It can be negative.
+
+    Examples
+    --------
+    >>> s = bag_statistics(Bags.from_list([[0.0, 2.0], [1.0, 3.0]]))
+    >>> unbiased_risk(np.eye(2), s)
+    array([1., 1.])
+    """
+    error = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
+    if s.means is not None:
+        moved = _squared_distances(W @ s.means, s.means)
+    else:
+        moved = squared_error(W, s, Truth(cross=s.gram, norms=np.diagonal(s.gram)))
+    return moved + (2 * W.diagonal() - 1) * error
+
+
+def _squared_distances(a: Array, b: Array) -> Array:
+    return np.einsum("ij,ij->i", a - b, a - b)
