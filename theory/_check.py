@@ -1,0 +1,116 @@
+"""Domains: every public function states what it accepts through these few checks."""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Value: TypeAlias = np.float64 | NDArray[np.float64]
+"""What the formulas return: a NumPy scalar for scalars, an array for arrays."""
+
+
+def real(
+    name: str,
+    value: ArrayLike,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    below: float | None = None,
+    at_most: float | None = None,
+    finite: bool = True,
+    hint: str = "",
+) -> Floats:
+    """Turn an argument into a float array, or say what is wrong with it.
+
+    Parameters
+    ----------
+    name : str
+        The argument's name, for the message.
+    value : array_like
+        What the user passed.
+    above, at_least, below, at_most : float, optional
+        The domain.
+    finite : bool, default True
+        Refuse infinities. NaN is always refused.
+    hint : str
+        What to do instead, as a sentence.
+
+    Returns
+    -------
+    ndarray of float64
+        Zero-dimensional for a scalar.
+
+    Raises
+    ------
+    ValueError
+        If any element is outside the domain.
+
+    Examples
+    --------
+    >>> real("alpha", 1.5, above=0, below=1, hint="Pass an error probability such as 0.05.")
+    Traceback (most recent call last):
+        ...
+    ValueError: alpha must be above 0 and below 1; found 1.5. Pass an error probability such as 0.05.
+    """
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be a real number or an array of them; found {value!r}.") from error
+    limits = [
+        ("above", above, np.greater),
+        ("at least", at_least, np.greater_equal),
+        ("below", below, np.less),
+        ("at most", at_most, np.less_equal),
+    ]
+    accepted = np.isfinite(array) if finite else ~np.isnan(array)
+    for _, limit, holds in limits:
+        if limit is not None:
+            accepted = accepted & holds(array, limit)
+    if not np.all(accepted):
+        domain = " and ".join(f"{word} {limit:g}" for word, limit, _ in limits if limit is not None)
+        found = f"{array[~accepted].flat[0]:g}"
+        place = f" at index {tuple(int(k) for k in np.argwhere(~accepted)[0])}" if array.ndim else ""
+        advice = f" {hint}" if hint else ""
+        raise ValueError(f"{name} must be {domain or 'finite'}; found {found}{place}.{advice}")
+    return array
+
+
+def alpha(value: ArrayLike) -> Floats:
+    """Error probability, strictly between 0 and 1."""
+    return real("alpha", value, above=0, below=1, hint="Pass the error probability you accept, such as 0.05.")
+
+
+def tau(value: ArrayLike, name: str = "tau") -> Floats:
+    """Squared radius of a neighborhood in units of the naive error, at least 0."""
+    return real(name, value, at_least=0, hint="It is a squared distance divided by the naive error.")
+
+
+def n_bags(value: ArrayLike, at_least: int = 1) -> Floats:
+    """Count the bags B; pairs need two."""
+    hint = "Comparing bags needs a pair of them." if at_least > 1 else "Pass the number of bags B."
+    return real("n_bags", value, at_least=at_least, hint=hint)
+
+
+def dim(value: ArrayLike) -> Floats:
+    """Dimension of the space, at least 1; real numbers are welcome."""
+    return real("dim", value, at_least=1, hint="Pass the dimension d of the points.")
+
+
+def level(value: ArrayLike, at_least: float = 0) -> Floats:
+    """Deviation level t; the probability is a multiple of exp(-t)."""
+    hint = "The statement is proven for t >= 1 only." if at_least else "The probability is of order exp(-t)."
+    return real("t", value, at_least=at_least, hint=hint)
+
+
+def size(name: str, value: ArrayLike, *, positive: bool = False, finite: bool = True) -> Floats:
+    """Length, norm, variance or trace: at least 0, or above 0."""
+    if positive:
+        return real(name, value, above=0, finite=finite)
+    return real(name, value, at_least=0, finite=finite)
+
+
+def bag_size(value: ArrayLike, at_least: int = 1, name: str = "n") -> Floats:
+    """Points in a bag, N; infinity is the limit of large bags."""
+    hint = f"A bag needs at least {at_least} point{'s' if at_least > 1 else ''} here."
+    return real(name, value, at_least=at_least, finite=False, hint=hint)

@@ -1,0 +1,58 @@
+"""Plain-text tables for the summaries of results."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def format_value(value: Any) -> str:
+    """Show numbers with four significant digits, large counts in full, and the rest as they are.
+
+    Examples
+    --------
+    >>> format_value(0.123456), format_value(12345), format_value(None)
+    ('0.1235', '12,345', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool | np.bool_ | str):
+        return str(value)
+    number = float(value)
+    if number == round(number) and abs(number) < 1e9:
+        return f"{int(number):,}"
+    return f"{number:.4g}"
+
+
+def format_table(columns: Mapping[str, Sequence[Any]]) -> str:
+    """Align columns: text to the left, numbers to the right.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence
+        All of one length.
+
+    Returns
+    -------
+    str
+        Lines without trailing blanks.
+
+    Examples
+    --------
+    >>> print(format_table({"name": ["a", "bb"], "value": [1.0, 0.25]}))
+    name  value
+    ----  -----
+    a         1
+    bb     0.25
+    """
+    cells = {name: [format_value(v) for v in values] for name, values in columns.items()}
+    widths = {name: max(len(name), *(len(c) for c in column)) for name, column in cells.items()}
+    left = {name: any(isinstance(v, str) for v in values) for name, values in columns.items()}
+
+    def line(texts: Mapping[str, str]) -> str:
+        padded = (t.ljust(widths[k]) if left[k] else t.rjust(widths[k]) for k, t in texts.items())
+        return "  ".join(padded).rstrip()
+
+    rows = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+    rule = {name: "-" * width for name, width in widths.items()}
+    return "\n".join(line(texts) for texts in [{name: name for name in cells}, rule, *rows])

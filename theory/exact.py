@@ -1,0 +1,352 @@
+"""Exact thresholds of the Gaussian setting: the laws themselves instead of concentration bounds.
+
+For Delta^2 = tau sigma-bar^2 the statistic ``S = (N / 2) |naive_i - naive_j|^2`` is noncentral chi-square
+with d degrees of freedom and noncentrality ``tau d / 2``; the test accepts when ``S <= zeta d / 2``. Its
+distribution function falls with tau, so the worst pairs are those on the boundary.
+"""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri_exp
+
+from . import _check as check
+from . import laws
+from ._check import Value
+from ._roots import positive_root
+from .events import EventProbabilities
+
+__all__ = [
+    "Correction",
+    "Family",
+    "exact_event_probabilities",
+    "exact_inner",
+    "exact_log_level",
+    "exact_norm",
+    "exact_tau",
+    "exact_zeta",
+    "exact_zeta_power",
+    "number_of_tests",
+    "pair_log_level",
+]
+
+Family = Literal["all", "task"]
+Correction = Literal["bonferroni", "sidak"]
+
+
+def number_of_tests(n_bags: ArrayLike, family: Family = "all") -> Value:
+    """How many tests share the error probability: ``B (B - 1) / 2`` pairs, or B - 1 for one task.
+
+    Parameters
+    ----------
+    n_bags : array_like
+        B, at least 2.
+    family : {"all", "task"}
+        Control all pairs at once, or only the pairs of one bag.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    >>> float(number_of_tests(100)), float(number_of_tests(100, "task"))
+    (4950.0, 99.0)
+    """
+    bags = check.n_bags(n_bags, at_least=2)
+    if family not in ("all", "task"):
+        raise ValueError(f"family must be 'all' or 'task'; found {family!r}.")
+    return bags * (bags - 1) / 2 if family == "all" else bags - 1
+
+
+def pair_log_level(
+    n_bags: ArrayLike, alpha: ArrayLike, *, family: Family = "all", correction: Correction = "bonferroni"
+) -> Value:
+    """Logarithm of the level of a single test that keeps the family below alpha.
+
+    Parameters
+    ----------
+    n_bags : array_like
+        B, at least 2.
+    alpha : array_like
+        Probability of any error in the family.
+    family : {"all", "task"}
+        See `number_of_tests`.
+    correction : {"bonferroni", "sidak"}
+        ``alpha / M``, valid under any dependence; or ``1 - (1 - alpha)^(1/M)``, valid for missed
+        pairs of equal means by the Gaussian correlation inequality. They hardly differ.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    >>> round(float(np.exp(pair_log_level(100, 0.05)) * 4950), 12)
+    0.05
+    """
+    alpha, tests = check.alpha(alpha), number_of_tests(n_bags, family)
+    if correction == "bonferroni":
+        return np.log(alpha) - np.log(tests)
+    if correction == "sidak":
+        return np.log(-np.expm1(np.log1p(-alpha) / tests))
+    raise ValueError(f"correction must be 'bonferroni' or 'sidak'; found {correction!r}.")
+
+
+def exact_zeta(
+    tau: ArrayLike,
+    n_bags: ArrayLike,
+    dim: ArrayLike,
+    alpha: ArrayLike,
+    *,
+    family: Family = "all",
+    correction: Correction = "bonferroni",
+) -> Value:
+    """Largest threshold zeta with ``P(A(tau)) <= alpha``: ``(2 / d) F^-1(alpha / M; d, tau d / 2)``.
+
+    Parameters
+    ----------
+    tau : array_like
+        Squared radius beyond which no pair may be accepted, in units of sigma-bar^2.
+    n_bags, dim, alpha : array_like
+        B, d and the error probability.
+    family, correction
+        See `pair_log_level`.
+
+    Returns
+    -------
+    float or ndarray
+        Accept a pair when ``|naive_i - naive_j|^2 <= zeta d / N``.
+
+    Notes
+    -----
+    The paper's `stbmta.theory.gaussian.zeta` replaces the quantile by a concentration bound.
+
+    Examples
+    --------
+    >>> round(float(exact_zeta(tau=0.5, n_bags=100, dim=1000, alpha=0.05)), 4)
+    2.0596
+    """
+    tau, dim = check.tau(tau), check.dim(dim)
+    log_p = pair_log_level(n_bags, alpha, family=family, correction=correction)
+    return 2 / dim * laws.chi_square_quantile(log_p, dim, tau * dim / 2, upper=False)[0]
+
+
+def exact_zeta_power(
+    tau_prime: ArrayLike,
+    n_bags: ArrayLike,
+    dim: ArrayLike,
+    alpha: ArrayLike,
+    *,
+    family: Family = "all",
+    correction: Correction = "bonferroni",
+) -> Value:
+    """Smallest threshold zeta with ``P(B(tau')) <= alpha``: no similar pair is missed.
+
+    Parameters
+    ----------
+    tau_prime : array_like
+        Squared radius within which every pair must be accepted.
+    n_bags, dim, alpha, family, correction
+        As in `exact_zeta`.
+
+    Returns
+    -------
+    float or ndarray
+        ``(2 / d)`` times the upper quantile of the noncentral chi-square.
+
+    Examples
+    --------
+    >>> round(float(exact_zeta_power(tau_prime=0.0, n_bags=100, dim=1000, alpha=0.05)), 4)
+    2.4044
+    """
+    tau_prime, dim = check.tau(tau_prime, "tau_prime"), check.dim(dim)
+    log_p = pair_log_level(n_bags, alpha, family=family, correction=correction)
+    return 2 / dim * laws.chi_square_quantile(log_p, dim, tau_prime * dim / 2, upper=True)[0]
+
+
+def exact_tau(
+    n_bags: ArrayLike,
+    dim: ArrayLike,
+    alpha: ArrayLike,
+    ratio: ArrayLike = 1 / 3,
+    *,
+    same_data: bool = False,
+    family: Family = "all",
+    correction: Correction = "bonferroni",
+) -> Value:
+    """Smallest tau for which one threshold gives ``P(A(tau)) <= alpha`` and ``P(B(ratio tau)) <= alpha``.
+
+    Parameters
+    ----------
+    n_bags, dim, alpha : array_like
+        B, d and the error probability of each event.
+    ratio : array_like, default 1/3
+        tau' / tau in [0, 1); the paper has 1/3. At 0 only pairs of equal means must be found.
+    same_data : bool, default False
+        Ask for ``P(C(tau)) <= alpha`` and ``P(C'(tau)) <= alpha`` too, as Theorem 2 does.
+    family, correction
+        See `pair_log_level`.
+
+    Returns
+    -------
+    float or ndarray
+        The threshold is ``exact_zeta(tau, ...)``. For small tau it is about
+        ``4 sqrt(2) z / ((1 - ratio) sqrt(d))``, z the normal quantile of alpha / M.
+
+    See Also
+    --------
+    stbmta.theory.gaussian.tau_min : what the paper asks for, 3 to 14 times larger.
+
+    Examples
+    --------
+    >>> round(float(exact_tau(n_bags=100, dim=1000, alpha=0.05)), 3)
+    1.635
+    """
+    log_p = pair_log_level(n_bags, alpha, family=family, correction=correction)
+    ratio = check.real("ratio", ratio, at_least=0, below=1, hint="It is tau' / tau.")
+    tau = _smallest_tau(log_p, check.dim(dim), ratio)
+    if same_data:
+        tau = np.maximum(tau, exact_inner(n_bags, dim, alpha))
+        tau = np.maximum(tau, exact_norm(n_bags, dim, alpha))
+    return tau[()]
+
+
+def exact_log_level(tau: ArrayLike, dim: ArrayLike, ratio: ArrayLike = 1 / 3) -> Value:
+    """Smallest level of a single test at which tau and ratio tau can be told apart, as a logarithm.
+
+    Parameters
+    ----------
+    tau, dim, ratio : array_like
+        As in `exact_tau`, whose inverse this is: ``exact_tau`` equals tau exactly when
+        `pair_log_level` equals this.
+
+    Returns
+    -------
+    float or ndarray
+        The common value of both error probabilities at the best threshold.
+
+    Examples
+    --------
+    >>> level = pair_log_level(n_bags=100, alpha=0.05)
+    >>> tau = exact_tau(n_bags=100, dim=1000, alpha=0.05)
+    >>> round(float(exact_log_level(tau, dim=1000) / level), 9)
+    1.0
+    """
+    tau = check.real("tau", tau, above=0)
+    ratio = check.real("ratio", ratio, at_least=0, below=1, hint="It is tau' / tau.")
+    return _smallest_log_level(tau, check.dim(dim), ratio)[()]
+
+
+def exact_inner(n_bags: ArrayLike, dim: ArrayLike, alpha: ArrayLike) -> Value:
+    """Smallest c with ``P(C(c)) <= alpha``, from the exact law of ``<e_i, e_j>``.
+
+    Parameters
+    ----------
+    n_bags, dim, alpha : array_like
+        B, d and the error probability; Bonferroni over pairs and both signs.
+
+    Returns
+    -------
+    float or ndarray
+        About ``z / sqrt(d)`` for large d.
+
+    Examples
+    --------
+    >>> round(float(exact_inner(n_bags=100, dim=1e5, alpha=0.05)), 4)
+    0.014
+    """
+    dim = check.dim(dim)
+    log_p = pair_log_level(n_bags, alpha) - np.log(2)
+    return laws.inner_product_isf(log_p, dim) / dim
+
+
+def exact_norm(n_bags: ArrayLike, dim: ArrayLike, alpha: ArrayLike) -> Value:
+    """Value c' with ``P(C'(c')) = alpha`` exactly: the bags are independent.
+
+    Parameters
+    ----------
+    n_bags, dim, alpha : array_like
+        B, d and the error probability.
+
+    Returns
+    -------
+    float or ndarray
+        ``chi2.isf(1 - (1 - alpha)^(1/B), d) / d - 1``.
+
+    Examples
+    --------
+    >>> round(float(exact_norm(n_bags=100, dim=1e5, alpha=0.05)), 4)
+    0.0147
+    """
+    alpha, bags, dim = check.alpha(alpha), check.n_bags(n_bags), check.dim(dim)
+    log_p = np.log(-np.expm1(np.log1p(-alpha) / bags))
+    return laws.chi_square_quantile(log_p, dim, upper=True)[1] / dim
+
+
+def exact_event_probabilities(
+    tau: ArrayLike, zeta: ArrayLike, n_bags: ArrayLike, dim: ArrayLike, *, ratio: ArrayLike = 1 / 3
+) -> EventProbabilities:
+    """Probabilities of A(tau), B(ratio tau), C(tau), C'(tau) at the threshold zeta.
+
+    Parameters
+    ----------
+    tau, zeta : array_like
+        Squared radius, and threshold of the test.
+    n_bags, dim : array_like
+        B and d.
+    ratio : array_like, default 1/3
+        tau' / tau.
+
+    Returns
+    -------
+    EventProbabilities
+        Exact for each pair in the worst configuration, summed over the pairs (Bonferroni); C' is
+        exact for all bags together.
+
+    Examples
+    --------
+    >>> p = exact_event_probabilities(tau=0.5, zeta=2.0596, n_bags=100, dim=1000)
+    >>> round(float(p.A), 3), float(p.B)
+    (0.05, 1.0)
+    """
+    tau, dim = check.tau(tau), check.dim(dim)
+    zeta = check.size("zeta", zeta)
+    ratio = check.real("ratio", ratio, at_least=0, at_most=1)
+    pairs, bags = number_of_tests(n_bags), check.n_bags(n_bags)
+    threshold = zeta * dim / 2
+    no_excess = np.log(-np.expm1(laws.chi_square_logsf(dim * (1 + tau), dim)))
+    return EventProbabilities(
+        A=_union(pairs, laws.chi_square_logcdf(threshold, dim, tau * dim / 2)),
+        B=_union(pairs, laws.chi_square_logsf(threshold, dim, ratio * tau * dim / 2)),
+        C=_union(2 * pairs, laws.inner_product_logsf(tau * dim, dim)),
+        C_prime=-np.expm1(bags * no_excess),
+    )
+
+
+def _union(count: Value, log_p: Value) -> Value:
+    return np.exp(np.minimum(np.log(count) + log_p, 0.0))
+
+
+def _miss(tau: float, dim: float, log_p: float, ratio: float) -> float:
+    """Log-probability to miss a pair at ratio tau, at the threshold that accepts tau with log_p."""
+    d, lam = np.asarray(dim), np.asarray(tau * dim / 2)
+    x, excess = laws.chi_square_quantile(log_p, d, lam, upper=False)
+    if x == 0:
+        return 0.0
+    closer = np.asarray(excess + (1 - ratio) * lam)
+    return float(laws.chi_square_logtail(np.asarray(x), closer, d, ratio * lam, upper=True)[0])
+
+
+@np.vectorize(otypes=[float])
+def _smallest_tau(log_p: float, dim: float, ratio: float) -> float:
+    z = -float(ndtri_exp(min(log_p, -0.7)))
+    guess = 4 * np.sqrt(2) * z / ((1 - ratio) * np.sqrt(dim))
+    return positive_root(lambda tau: _miss(tau, dim, log_p, ratio) - log_p, guess + guess**2)
+
+
+@np.vectorize(otypes=[float])
+def _smallest_log_level(tau: float, dim: float, ratio: float) -> float:
+    z = (1 - ratio) * tau * np.sqrt(dim / 8) / (np.sqrt(1 + tau) + np.sqrt(1 + ratio * tau))
+    return -positive_root(lambda level: _miss(tau, dim, -level, ratio) + level, z**2 / 2 + 0.7)
