@@ -305,7 +305,7 @@ class Bags:
         )
         if len(others) != 1 or others[0] not in arrays:
             raise ValueError(
-                f"which array of {path.name} is the data? Name it with columns=...; there are {sorted(arrays)}."
+                f"which array of {path.name} is the data? Name one of {sorted(arrays)} with columns=..."
             )
         return cls.from_groups(arrays[others[0]], arrays[by])
 
@@ -521,7 +521,7 @@ class Bags:
             raise ValueError("size must be at least 1.")
         for i in np.flatnonzero(wanted > self.sizes)[:1]:
             raise ValueError(
-                f"{describe_bag(self.labels[i], int(i))} has {self.sizes[i]} rows, too few to draw {wanted[i]}. "
+                f"{describe_bag(self.labels[i], int(i))} has {self.sizes[i]} rows, fewer than {wanted[i]}. "
                 f"Drop it with bags.drop_small({wanted[i]})."
             )
         return self._take(

@@ -236,7 +236,7 @@ def load_fair(*, standardize: bool = True) -> Bags:
     Examples
     --------
     >>> load_fair().drop_small(100)
-    Bags(16 bags, 5450 points, dim 7, sizes 102 to 904, float64, 305 kB)
+    Bags(16 bags, 5813 points, dim 7, sizes 108 to 904, float64, 326 kB)
     """
     import statsmodels.api as sm
 

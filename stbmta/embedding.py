@@ -18,7 +18,7 @@ from .bags import Bags
 from .files import atomic_write
 from .inputs import as_labels, as_matrix, plain_labels
 from .kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Precomputed, as_kernel
-from .statistics import bag_statistics, cross_statistics
+from .statistics import BagStatistics, bag_statistics, cross_statistics
 
 __all__ = ["KernelMeans"]
 
@@ -37,8 +37,8 @@ class KernelMeans:
         Row i holds the weights of estimate i; the naive means by default.
     labels : iterable, optional
         The names of the m estimates; those of the bags by default.
-    base_gram : ndarray of shape (B, B), optional
-        The inner products of the naive means, if they are known already.
+    statistics : BagStatistics, optional
+        Of the bags, if they are known already; otherwise computed when needed.
 
     Examples
     --------
@@ -58,7 +58,8 @@ class KernelMeans:
         kernel: Kernel | str,
         weights: Any = None,
         labels: Any = None,
-        base_gram: Array | None = None,
+        *,
+        statistics: BagStatistics | None = None,
     ) -> None:
         self.bags = bags
         self.kernel = as_kernel(kernel).resolve(bags)
@@ -69,8 +70,8 @@ class KernelMeans:
                 f"weights have shape {self.weights.shape}; one row for each of {len(self.labels)} labels "
                 f"and one column for each of {len(bags)} bags are needed."
             )
-        if base_gram is not None:
-            self.__dict__["base_gram"] = base_gram
+        if statistics is not None:
+            self.__dict__["statistics"] = statistics
 
     def __len__(self) -> int:
         """Return the number of estimates."""
@@ -80,9 +81,9 @@ class KernelMeans:
         return f"KernelMeans({len(self)} means of {len(self.bags)} bags, {self.kernel!r})"
 
     @cached_property
-    def base_gram(self) -> Array:
-        """Inner products of the naive means, (B, B)."""
-        return bag_statistics(self.bags, self.kernel).gram
+    def statistics(self) -> BagStatistics:
+        """The statistics of the bags."""
+        return bag_statistics(self.bags, self.kernel)
 
     @cached_property
     def gram(self) -> Array:
@@ -90,7 +91,7 @@ class KernelMeans:
 
         Symmetric to the last bit; use it with learners that take ``kernel="precomputed"``.
         """
-        product = self.weights @ (self.weights @ self.base_gram).T
+        product = self.weights @ (self.weights @ self.statistics.gram).T
         return (product + product.T) / 2
 
     def evaluate(self, points: npt.ArrayLike, *, n_threads: int | None = None) -> Array:

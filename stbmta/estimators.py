@@ -4,7 +4,6 @@ Step 6 of the way of the data: ``fit`` goes from bags to weights, and keeps W an
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from . import weights as _weights
 from .bags import Bags
 from .embedding import KernelMeans
 from .inputs import describe_bag, factorize
-from .kernels import Kernel, Linear
+from .kernels import Kernel
 from .report import EstimatorReport
 from .similarity import gaussian_neighbors, known_mse, neighbors
 from .statistics import BagStatistics, bag_statistics
@@ -66,8 +65,13 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         self.statistics_ = bag_statistics(bags, self.kernel, n_threads=self.n_threads)
         self.kernel_ = self.statistics_.kernel
         self.weights_ = self._find_weights(bags, self.statistics_)
-        for name in ("embedding_", "gram_", "means_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
+        base = self._base_statistics()
+        self.embedding_ = KernelMeans(
+            self._base_bags(), self.kernel_, self.weights_, self.labels_, statistics=base
+        )
+        self.__dict__.pop("means_", None)  # of an earlier fit
+        if base.means is not None:
+            self.means_ = self.weights_ @ base.means
         return self
 
     def _find_weights(self, bags: Bags, s: BagStatistics) -> Any:
@@ -99,8 +103,9 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         r"""Return how well the estimates fit other points of the same bags; larger is better.
 
         Minus the average over bags of
-        :math:`|\tilde\mu_i|^2 - 2 \langle \tilde\mu_i, \hat\mu_i(X) \rangle`: minus an unbiased estimate of the squared error, up to a constant. ``GridSearchCV`` uses it, with folds that
-        keep some rows of each bag, e.g. ``StratifiedKFold`` on the groups.
+        :math:`|\tilde\mu_i|^2 - 2 \langle \tilde\mu_i, \hat\mu_i(X) \rangle`: minus an unbiased
+        estimate of the squared error, up to a constant. ``GridSearchCV`` uses it, with folds that keep some
+        rows of each bag, e.g. ``StratifiedKFold`` on the groups.
 
         Parameters
         ----------
@@ -116,27 +121,19 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         norms = np.diagonal(self.gram_)[index]
         return float(np.mean(2 * cross[np.arange(len(index)), index] - norms))
 
-    @cached_property
-    def means_(self) -> Array:
-        """The estimated means, (B, d); linear kernel only."""
+    @property
+    def gram_(self) -> Array:
+        """The inner products of the estimates, (B, B), for learners with a precomputed kernel."""
         check_is_fitted(self)
-        if not isinstance(self.kernel_, Linear):
+        return self.embedding_.gram
+
+    def __getattr__(self, name: str) -> Any:
+        # Only called for what is missing: say why the means are, with another kernel than the linear one.
+        if name == "means_" and "kernel_" in self.__dict__:
             raise AttributeError(
                 f"with {self.kernel_!r} the estimates are functions, not vectors: see embedding_ and gram_."
             )
-        return self.weights_ @ self._base_statistics().means
-
-    @cached_property
-    def embedding_(self) -> KernelMeans:
-        """The estimates as elements of the Hilbert space."""
-        check_is_fitted(self)
-        s = self._base_statistics()
-        return KernelMeans(self._base_bags(), self.kernel_, self.weights_, self.labels_, s.gram)
-
-    @cached_property
-    def gram_(self) -> Array:
-        """The inner products of the estimates, (B, B), for learners with a precomputed kernel."""
-        return self.embedding_.gram
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _base_bags(self) -> Bags:
         """Return the bags whose naive means the weights combine."""
@@ -240,7 +237,7 @@ class RKMSE(BagEstimator):
     Examples
     --------
     >>> RKMSE().fit([np.array([[1.0], [3.0]])]).means_
-    array([[1.5]])
+    array([[1.2]])
     """
 
     def __init__(self, kernel: Kernel | str = "linear", *, n_threads: int | None = None) -> None:
@@ -304,7 +301,8 @@ class STB(BagEstimator):
     >>> rng = np.random.default_rng(0)
     >>> bags = [rng.normal(size=(5, 100)) for _ in range(30)]
     >>> est = STB(random_state=0).fit(bags)
-    >>> (est.means_**2).sum(axis=1).mean() < 0.1 * (NaiveMean().fit(bags).means_ ** 2).sum(axis=1).mean()
+    >>> naive = NaiveMean().fit(bags)
+    >>> bool((est.means_**2).mean() < 0.1 * (naive.means_**2).mean())
     True
     """
 
@@ -425,8 +423,8 @@ class MTA(BagEstimator):
     --------
     >>> rng = np.random.default_rng(0)
     >>> bags = [rng.normal(size=(5, 100)) for _ in range(30)]
-    >>> MTA().fit(bags).weights_.sum(axis=1).round(10).min()
-    1.0
+    >>> bool(np.allclose(MTA().fit(bags).weights_.sum(axis=1), 1))
+    True
     """
 
     def __init__(

@@ -30,7 +30,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
     --------
     >>> with atomic_write("numbers.txt") as file:
     ...     _ = file.write(b"1 2 3")
-    >>> open("numbers.txt").read()
+    >>> Path("numbers.txt").read_text()
     '1 2 3'
     """
     target = Path(path)

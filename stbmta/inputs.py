@@ -161,7 +161,9 @@ def factorize(groups: Any) -> tuple[npt.NDArray[np.int64], Array]:
     >>> factorize(["b", "a", "b"])
     (array([0, 1, 0]), array(['b', 'a'], dtype='<U1'))
     """
-    keys = groups.to_numpy() if hasattr(groups, "to_numpy") else as_labels(groups)
+    if hasattr(groups, "to_numpy"):
+        groups = groups.to_numpy()
+    keys = groups if isinstance(groups, np.ndarray) else as_labels(groups)
     if keys.ndim != 1:
         raise ValueError(f"groups must be one-dimensional, one label a row; found shape {keys.shape}.")
     missing = _missing(keys)
@@ -197,7 +199,7 @@ def _is_missing(key: Any) -> bool:
         return True
     equal = key == key
     # pandas.NA answers with itself, which is neither true nor false.
-    return (equal is not True and not isinstance(equal, (np.bool_, bool))) or not equal
+    return not (isinstance(equal, (bool, np.bool_)) and equal)
 
 
 def frame_columns(

@@ -3,8 +3,6 @@
 Step 4 of the way of the data. Row i holds the neighbors of bag i; a bag is always its own neighbor.
 """
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -48,7 +46,7 @@ def neighbors(s: BagStatistics, zeta: npt.ArrayLike) -> Neighbors:
            [1, 1, 0],
            [0, 0, 1]])
     """
-    threshold = _threshold(zeta, len(s)) * s.naive_mse
+    threshold = _thresholds(zeta, s.naive_mse)
     return _with_self(s.mmd2() <= threshold[:, None])
 
 
@@ -82,7 +80,7 @@ def gaussian_neighbors(s: BagStatistics, zeta: npt.ArrayLike, variance: float = 
            [1, 1, 0],
            [0, 0, 1]])
     """
-    threshold = _threshold(zeta, len(s)) * known_mse(s, variance)
+    threshold = _thresholds(zeta, known_mse(s, variance))
     return _with_self(s.mmd2(unbiased=False) <= threshold[:, None])
 
 
@@ -95,13 +93,16 @@ def known_mse(s: BagStatistics, variance: float) -> npt.NDArray[np.float64]:
     return s.dim * float(variance) / s.sizes
 
 
-def _threshold(zeta: npt.ArrayLike, n_bags: int) -> npt.NDArray[Any]:
+def _thresholds(zeta: npt.ArrayLike, mse: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return zeta * mse; an infinite zeta lets everybody in, also where the error is 0."""
     values = np.asarray(zeta, dtype=np.float64)
-    if values.ndim > 1 or (values.ndim == 1 and len(values) != n_bags):
-        raise ValueError(f"zeta must be a number or {n_bags} numbers, one a bag; found shape {values.shape}.")
+    if values.ndim > 1 or (values.ndim == 1 and len(values) != len(mse)):
+        raise ValueError(
+            f"zeta must be a number or {len(mse)} numbers, one a bag; found shape {values.shape}."
+        )
     if not (values >= 0).all():
         raise ValueError(f"zeta must be at least 0, found {zeta!r}.")
-    return values
+    return np.where(np.isinf(values), np.inf, np.where(np.isinf(values), 0.0, values) * mse)
 
 
 def _with_self(tests: Neighbors) -> Neighbors:

@@ -59,7 +59,7 @@ def rkmse(s: BagStatistics) -> Array:
     --------
     >>> from stbmta import Bags, bag_statistics
     >>> np.diag(rkmse(bag_statistics(Bags.from_list([[1.0, 3.0]])))).round(3)
-    array([0.75])
+    array([0.6])
     """
     mse = s.naive_mse
     counts = s.sizes.astype(np.float64)

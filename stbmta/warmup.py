@@ -1,0 +1,37 @@
+"""Compiling everything ahead of the first estimate."""
+
+import time
+
+import numpy as np
+
+from .bags import Bags
+from .kernels import RBF, Laplacian, Linear, Polynomial, Precomputed
+from .statistics import bag_statistics, cross_statistics
+from .tuning import tune_stb
+
+__all__ = ["warmup"]
+
+
+def warmup() -> float:
+    """Compile all kernels, for float64 and float32, writable and read-only data; return the seconds it took.
+
+    Compiled code is kept on disk, so this is needed once for each installation and kind of processor.
+
+    Examples
+    --------
+    >>> warmup() >= 0
+    True
+    """
+    start = time.perf_counter()
+    points = np.random.default_rng(0).normal(size=(12, 2))
+    for dtype in (np.float64, np.float32):
+        for writable in (True, False):
+            data = points.astype(dtype)
+            data.setflags(write=writable)
+            bags = Bags.from_offsets(data, [0, 4, 8, 12])
+            for kernel in (Linear(), RBF(1.0), Laplacian(1.0), Polynomial()):
+                bag_statistics(bags, kernel)
+                cross_statistics(bags, bags, kernel)
+                tune_stb(bags, kernel, rng=0)
+            bag_statistics(bags, Precomputed(lambda X, Y: X @ Y.T))
+    return time.perf_counter() - start

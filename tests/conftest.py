@@ -1,0 +1,20 @@
+"""Shared settings and fixtures."""
+
+import os
+
+import hypothesis
+import numpy as np
+import pytest
+from numba import config
+
+# The machines are shared and noisy: time never decides a test. With the JIT off everything is slow.
+hypothesis.settings.register_profile(
+    "default", deadline=None, max_examples=8 if config.DISABLE_JIT else 40, derandomize=True
+)
+hypothesis.settings.register_profile("long", deadline=None, max_examples=500)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20210415)

@@ -1,0 +1,260 @@
+"""Estimators: scikit-learn's own checks, and what they add to the weights."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from stbmta import (
+    MTA,
+    RBF,
+    RKMSE,
+    STB,
+    Bags,
+    JamesStein,
+    KernelMeans,
+    NaiveMean,
+    bag_statistics,
+    gaussian_neighbors,
+    neighbors,
+    weights,
+)
+
+ESTIMATORS = [
+    NaiveMean(),
+    RKMSE(),
+    STB(),
+    STB(zeta=1.0, gamma="theory"),
+    STB(zeta=1.0, gamma=0.2, split=0.5, random_state=0),
+    STB(zeta=1.0, gamma=0.2, split=0.5, cross_fit=True, random_state=0),
+    MTA(),
+    MTA(similarity="stb", random_state=0),
+    JamesStein(),
+    JamesStein("mean"),
+]
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def table(rng):
+    groups = np.repeat(["c", "a", "b", "d"], [6, 9, 5, 7])
+    X = rng.normal(size=(len(groups), 3)) + (groups == "a")[:, None]
+    order = rng.permutation(len(groups))
+    return X[order], groups[order]
+
+
+def test_every_way_in_gives_the_same_estimate(table):
+    X, groups = table
+    bags = Bags.from_groups(X, groups)
+    est = STB(zeta=1.0, gamma=0.1)
+    expected = est.fit(bags).means_
+    np.testing.assert_array_equal(est.fit(X, groups=groups).means_, expected)
+    np.testing.assert_array_equal(est.fit(list(bags)).means_, expected)
+    np.testing.assert_array_equal(est.fit(pd.DataFrame(X), groups=pd.Series(groups)).means_, expected)
+    np.testing.assert_allclose(expected, est.weights_ @ bags.means(), rtol=1e-14)
+    with pytest.raises(ValueError, match="these are bags already"):
+        est.fit(bags, groups=groups)
+
+
+def test_fitted_attributes_are_those_of_the_steps(table):
+    bags = Bags.from_groups(*table)
+    s = bag_statistics(bags)
+    N = neighbors(s, 0.8)
+    np.testing.assert_array_equal(STB(zeta=0.8, gamma=0.3).fit(bags).weights_, weights.stb(N, 0.3))
+    theory = STB(zeta=0.8, gamma="theory", c=0.5).fit(bags)
+    np.testing.assert_array_equal(theory.weights_, weights.stb_theory(N, 0.8, 0.5))
+    assert theory.gamma_.shape == (4,)
+    np.testing.assert_array_equal(theory.neighbors_, N)
+    np.testing.assert_array_equal(RKMSE().fit(bags).weights_, weights.rkmse(s))
+    np.testing.assert_array_equal(MTA(gamma=0.5).fit(bags).weights_, weights.mta_constant(s, 0.5))
+    stb = MTA(similarity="stb", zeta=0.8, gamma=2.0).fit(bags)
+    np.testing.assert_array_equal(stb.weights_, weights.mta_stb(s, N, 2.0))
+    assert stb.labels_.tolist() == bags.labels.tolist()
+    assert STB(zeta=0.8, gamma=0.3).fit(bags).tuning_ is None
+
+
+def test_known_variance(table):
+    bags = Bags.from_groups(*table)
+    s = bag_statistics(bags)
+    N = gaussian_neighbors(s, 2.5, 1.2)
+    est = STB(zeta=2.5, gamma=0.0, variance=1.2).fit(bags)
+    np.testing.assert_array_equal(est.weights_, weights.stb(N))
+    mse = 3 * 1.2 / bags.sizes
+    np.testing.assert_array_equal(MTA(variance=1.2).fit(bags).weights_, weights.mta_constant(s, mse=mse))
+    both = MTA(similarity="stb", zeta=2.5, gamma=1.0, variance=1.2).fit(bags)
+    np.testing.assert_array_equal(both.weights_, weights.mta_stb(s, N, 1.0, mse=mse))
+    np.testing.assert_allclose(est.to_frame()["naive_error"], mse)
+    singles = Bags.from_list([[[0.0, 1.0, 2.0]], [[0.1, 1.0, 2.0]]])
+    assert STB(zeta=2.9, gamma=0.0, variance=1.0).fit(singles).neighbors_.all()
+    assert MTA(similarity="stb", variance=1.0, random_state=0).fit(bags).gamma_ > 0
+
+
+def test_split_uses_one_part_for_tests_and_the_other_for_estimates(table):
+    bags = Bags.from_groups(*table)
+    est = STB(zeta=1.0, gamma=0.2, split=0.5, random_state=3).fit(bags)
+    first, second = bags.split(0.5, np.random.default_rng(3))
+    N = neighbors(bag_statistics(first), 1.0)
+    np.testing.assert_array_equal(est.neighbors_, N)
+    np.testing.assert_allclose(est.means_, weights.stb(N, 0.2) @ second.means(), rtol=1e-13)
+    both = STB(zeta=1.0, gamma=0.2, split=0.5, cross_fit=True, random_state=3).fit(bags)
+    swapped = weights.stb(neighbors(bag_statistics(second), 1.0), 0.2) @ first.means()
+    np.testing.assert_allclose(both.means_, (est.means_ + swapped) / 2, rtol=1e-13)
+    np.testing.assert_allclose(np.diag(both.gram_), (both.means_**2).sum(axis=1), rtol=1e-12)
+    assert both.weights_.shape == (4, 8)
+    with pytest.raises(ValueError, match=r"give split=0\.5"):
+        STB(cross_fit=True).fit(bags)
+
+
+def test_kernel_estimates(table):
+    bags = Bags.from_groups(*table)
+    est = STB(RBF(1.0), zeta=1.0, gamma=0.1).fit(bags)
+    with pytest.raises(AttributeError, match="see embedding_ and gram_"):
+        _ = est.means_
+    assert not hasattr(est, "means_")
+    expected = KernelMeans(bags, RBF(1.0), est.weights_)
+    np.testing.assert_allclose(est.gram_, expected.gram, rtol=1e-13)
+    np.testing.assert_allclose(
+        est.embedding_.evaluate([[0, 0, 0]]), expected.evaluate([[0, 0, 0]]), rtol=1e-13
+    )
+    est.set_params(kernel="rbf").fit(bags)
+    assert est.kernel_.bandwidth == RBF("median").resolve(bags).bandwidth
+    assert est.gram_.shape == (4, 4)
+
+
+def test_refitting_forgets_the_old_estimate(table):
+    bags = Bags.from_groups(*table)
+    est = NaiveMean().fit(bags)
+    old = est.means_
+    assert not np.allclose(est.fit(bags[[1, 0, 2, 3]]).means_, old)
+
+
+def test_james_stein_toward_a_vector_is_linear_with_one_more_column(table):
+    bags = Bags.from_groups(*table)
+    nu = np.array([0.5, -0.5, 1.0])
+    est = JamesStein(nu).fit(bags)
+    W = weights.james_stein(bag_statistics(bags), target=nu)
+    np.testing.assert_allclose(est.means_, nu + W @ (bags.means() - nu), rtol=1e-12)
+    assert est.weights_.shape == (4, 5)
+    np.testing.assert_allclose(est.gram_, est.means_ @ est.means_.T, rtol=1e-12)
+
+
+def test_transform_gives_each_row_the_estimate_of_its_bag(table):
+    X, groups = table
+    est = STB(zeta=1.0, gamma=0.1).fit(X, groups=groups)
+    rows = est.transform(X, groups=groups)
+    for label, mean in zip(est.labels_, est.means_, strict=True):
+        np.testing.assert_array_equal(
+            rows[groups == label], np.broadcast_to(mean, ((groups == label).sum(), 3))
+        )
+    bags = Bags.from_groups(X, groups)
+    np.testing.assert_array_equal(est.transform(bags), np.repeat(est.means_, bags.sizes, axis=0))
+    with pytest.raises(ValueError, match="4 bags were fitted; say which bag each row belongs to"):
+        est.transform(X)
+    with pytest.raises(ValueError, match="bag 'z' .* was not fitted"):
+        est.transform(X[:1], groups=["z"])
+    with pytest.raises(ValueError, match="X has 2 rows, but groups has 1 labels"):
+        est.transform(X[:2], groups=["a"])
+    with pytest.raises(ValueError, match="the bags have 2 columns, but 3 were fitted"):
+        est.transform(Bags.from_list([np.ones((2, 2))], labels=["a"]))
+
+
+def test_clone_pickle_and_set_params(table):
+    bags = Bags.from_groups(*table)
+    est = STB(RBF(1.0), zeta=1.0, gamma=0.1).fit(bags)
+    again = pickle.loads(pickle.dumps(est))
+    np.testing.assert_array_equal(again.gram_, est.gram_)
+    assert clone(est).get_params() == est.get_params()
+    assert est.set_params(zeta=2.0).zeta == 2.0
+
+
+def test_pandas_output_and_metadata_routing(table):
+    X, groups = table
+    frame = pd.DataFrame(X, columns=["u", "v", "w"])
+    with config_context(enable_metadata_routing=True):
+        est = STB(zeta=1.0, gamma=0.1).set_fit_request(groups=True).set_transform_request(groups=True)
+        pipe = make_pipeline(StandardScaler(), est).set_output(transform="pandas")
+        out = pipe.fit(frame, groups=groups).transform(frame, groups=groups)
+    assert list(out.columns) == ["u", "v", "w"]
+    assert out.shape == X.shape
+
+
+def test_grid_search_by_held_out_rows(table):
+    X, groups = table
+    with config_context(enable_metadata_routing=True):
+        est = STB(gamma=0.0).set_fit_request(groups=True).set_score_request(groups=True)
+        search = GridSearchCV(est, {"zeta": [0.0, 1.0, 100.0]}, cv=StratifiedKFold(3), error_score="raise")
+        search.fit(X, groups, groups=groups)
+    assert search.best_params_["zeta"] in (0.0, 1.0, 100.0)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.parametrize("kernel", ["linear", RBF(1.0)])
+def test_score_is_minus_the_held_out_loss(table, kernel, rng):
+    X, groups = table
+    est = STB(kernel, zeta=1.0, gamma=0.1).fit(X, groups=groups)
+    Y, labels = X + rng.normal(size=X.shape), groups
+    held_out = Bags.from_groups(Y, labels)
+    position = [est.labels_.tolist().index(label) for label in held_out.labels]
+    inner = est.embedding_.inner(KernelMeans(held_out, est.kernel_))
+    loss = [est.gram_[i, i] - 2 * inner[i, k] for k, i in enumerate(position)]
+    assert est.score(Y, groups=labels) == pytest.approx(-np.mean(loss), rel=1e-12)
+
+
+def test_distribution_regression_with_the_estimated_gram_matrix(rng):
+    bags = [rng.normal(loc=m, size=(15, 2)) for m in np.linspace(-2, 2, 30)]
+    est = STB(RBF(1.0), random_state=0).fit(bags)
+    target = np.linspace(-2, 2, 30)
+    fit = KernelRidge(alpha=1e-3, kernel="precomputed").fit(est.gram_, target)
+    assert np.corrcoef(fit.predict(est.gram_), target)[0, 1] > 0.98
+
+
+def test_summary_and_frame(table):
+    X, groups = table
+    frame = pd.DataFrame(X, columns=["u", "v", "w"])
+    est = STB(random_state=0).fit(frame, groups=groups)
+    table_of_bags = est.to_frame()
+    assert list(table_of_bags.columns) == [
+        "size",
+        "neighbors",
+        "naive_error",
+        "estimated_error",
+        "u",
+        "v",
+        "w",
+    ]
+    assert table_of_bags.index.tolist() == est.labels_.tolist()
+    np.testing.assert_array_equal(table_of_bags[["u", "v", "w"]], est.means_)
+    text = est.summary().as_text()
+    for word in ("STB", "No. bags:", "zeta:", "Avg. neighbors:", "Avg. naive error:", "neighbors"):
+        assert word in text
+    kernel = NaiveMean(RBF(1.0)).fit(Bags.from_list([[1.0]] * 20))
+    assert list(kernel.to_frame().columns) == ["size"]
+    assert "12 of 20 bags are shown" in kernel.summary().as_text()
+    theory = STB(zeta=1.0, gamma="theory").fit(frame, groups=groups)
+    assert "(average)" in theory.summary().as_text()
+    assert (
+        "estimated_error"
+        not in STB(zeta=1.0, gamma=0.0, split=0.5, random_state=0).fit(X, groups=groups).to_frame()
+    )
+
+
+def test_bad_parameters(table):
+    bags = Bags.from_groups(*table)
+    with pytest.raises(ValueError, match="gamma must be a number, 'theory' or None"):
+        STB(gamma="best").fit(bags)
+    with pytest.raises(ValueError, match="similarity must be 'constant' or 'stb'"):
+        MTA(similarity="other").fit(bags)
+    with pytest.raises(ValueError, match="bag 'b' .* has 1 row .*drop_small"):
+        STB(zeta=1.0).fit(Bags.from_list([[1.0, 2.0], [1.0]], labels=["a", "b"]))

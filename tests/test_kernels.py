@@ -1,0 +1,79 @@
+"""Kernels as objects: values, names, bandwidths chosen from data."""
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
+
+from stbmta import RBF, Bags, Laplacian, Linear, Polynomial, Precomputed, bag_statistics
+from stbmta.kernels import Kernel, as_kernel
+
+
+@pytest.fixture
+def bags(rng):
+    return Bags.from_list([rng.normal(size=(n, 3)) * [1, 2, 3] for n in (20, 30)])
+
+
+def test_values_agree_with_scikit_learn(rng):
+    X, Y = rng.normal(size=(4, 3)), rng.normal(size=(5, 3))
+    np.testing.assert_allclose(RBF(2.0)(X, Y), rbf_kernel(X, Y, gamma=1 / 8), rtol=1e-13)
+    np.testing.assert_allclose(Laplacian(2.0)(X, Y), laplacian_kernel(X, Y, gamma=1 / 2), rtol=1e-13)
+    np.testing.assert_allclose(
+        Polynomial(4, 0.3, 2.0)(X, Y), polynomial_kernel(X, Y, 4, 0.3, 2.0), rtol=1e-13
+    )
+    np.testing.assert_allclose(Polynomial()(X, Y), polynomial_kernel(X, Y), rtol=1e-13)
+    for kernel in (Linear(), RBF(1.0), Laplacian(1.0), Polynomial(), Precomputed(lambda A, B: A @ B.T)):
+        np.testing.assert_allclose(kernel.diagonal(X), np.diag(kernel(X, X)), rtol=1e-13)
+
+
+def test_bandwidths_from_data(bags):
+    points = bags.data
+    distances = np.sqrt(((points[:, None] - points[None]) ** 2).sum(-1))[np.triu_indices(len(points), 1)]
+    assert RBF("median").resolve(bags).bandwidth == pytest.approx(np.median(distances), rel=1e-12)
+    assert RBF("std").resolve(bags).bandwidth == pytest.approx(points.std(axis=0).mean(), rel=1e-12)
+    sums = np.abs(points[:, None] - points[None]).sum(-1)[np.triu_indices(len(points), 1)]
+    assert Laplacian("median").resolve(bags).bandwidth == pytest.approx(np.median(sums), rel=1e-12)
+    assert Laplacian("std").resolve(bags).bandwidth == pytest.approx(3 * points.std(axis=0).mean(), rel=1e-12)
+    assert bag_statistics(bags, "rbf").kernel == RBF("median").resolve(bags)
+    assert Polynomial().resolve(bags).gamma == pytest.approx(1 / 3)
+    assert Linear().resolve(bags) == Linear()
+
+
+def test_the_median_is_taken_over_a_sample_of_fixed_seed(rng):
+    large = Bags.from_list([rng.normal(size=(3000, 2))])
+    first, second = (RBF("median").resolve(large).bandwidth for _ in range(2))
+    assert first == second
+    assert first == pytest.approx(np.sqrt(2 * 2 * np.log(2)), rel=0.05)
+
+
+@pytest.mark.parametrize("rule", ["median", "std"])
+def test_data_without_spread_give_no_bandwidth(rule):
+    with pytest.raises(ValueError, match=f"the {rule} rule gives bandwidth 0"):
+        RBF(rule).resolve(Bags.from_list([np.ones((3, 1))]))
+    with pytest.raises(ValueError, match="gives bandwidth 0"):
+        RBF(rule).resolve(Bags.from_list([np.ones((1, 1))]))
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, np.inf, "mean", None])
+@pytest.mark.parametrize("kind", [RBF, Laplacian])
+def test_bad_bandwidths(kind, bad):
+    with pytest.raises(ValueError, match="bandwidth must be a positive number, 'median' or 'std'"):
+        kind(bad)
+
+
+@pytest.mark.parametrize(
+    "bad", [{"degree": 0}, {"degree": 1.5}, {"gamma": -1.0}, {"gamma": np.nan}, {"coef0": -1.0}]
+)
+def test_bad_polynomials(bad):
+    with pytest.raises(ValueError, match=f"{next(iter(bad))} must be"):
+        Polynomial(**bad)
+
+
+def test_names_and_base_class():
+    assert as_kernel("laplacian") == Laplacian("median")
+    assert as_kernel("polynomial") == Polynomial()
+    with pytest.raises(ValueError, match="chosen from data; call kernel.resolve"):
+        RBF("median")(np.ones((1, 1)), np.ones((1, 1)))
+    with pytest.raises(NotImplementedError):
+        Kernel()(np.ones((1, 1)), np.ones((1, 1)))
+    with pytest.raises(NotImplementedError):
+        Kernel().diagonal(np.ones((1, 1)))

@@ -1,0 +1,181 @@
+"""The package as a whole: what an import loads, files on disk, the command line, the README."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from stbmta.validation import demo, heldout
+from typer.testing import CliRunner
+
+import stbmta
+from stbmta import cli, files, progress, warmup
+
+ROOT = Path(__file__).parent.parent
+
+
+def run_python(code, **more):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False, **more
+    )
+
+
+def test_import_loads_nothing_heavy():
+    code = "import sys, stbmta; print([m for m in %r if m in sys.modules])"
+    heavy = [
+        "sklearn",
+        "statsmodels",
+        "pandas",
+        "matplotlib",
+        "dask",
+        "polars",
+        "rich",
+        "typer",
+        "scipy.stats",
+    ]
+    assert run_python(code % heavy).stdout == "[]\n"
+
+
+def test_lazy_names():
+    assert "STB" in dir(stbmta)
+    for name in stbmta.__all__:
+        assert getattr(stbmta, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = stbmta.nothing
+
+
+READ_ONLY = """
+import stbmta
+from stbmta.jit import tiles
+assert type(tiles.block_sums._cache).__name__ == "NullCache"
+print(stbmta.bag_statistics(stbmta.Bags.from_list([[1.0, 2.0]]), stbmta.RBF(1.0)).gram)
+"""
+
+
+def test_no_cache_directory_is_not_an_error(tmp_path):
+    """Numba refuses to cache when no locator finds a directory; the package then runs without."""
+    code = (
+        "import numba.core.caching as caching\n"
+        "for kind in (caching.CacheImpl, caching.CompileResultCacheImpl):\n"
+        "    kind._locator_classes = []\n" + READ_ONLY
+    )
+    done = run_python(code)
+    assert "[[0.80326533]]" in done.stdout, done.stderr
+
+
+def test_atomic_write(tmp_path):
+    path = tmp_path / "x.txt"
+    with files.atomic_write(path, "w") as file:
+        file.write("old")
+    with pytest.raises(RuntimeError, match="halfway"), files.atomic_write(path, "w") as file:
+        file.write("new")
+        raise RuntimeError("halfway")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(FileNotFoundError), files.atomic_write(tmp_path / "no" / "x.txt") as file:
+        pass
+
+
+def test_progress_only_on_a_terminal(monkeypatch, capsys):
+    with progress.progress_bar("work", 2) as advance:
+        advance()
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with progress.progress_bar("work", 2) as advance:
+        advance()
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "work" in err
+
+
+runner = CliRunner()
+
+
+def test_demo_writes_a_table_and_a_picture(tmp_path):
+    out = tmp_path / "d.png"
+    done = runner.invoke(cli.app, ["demo", "--trials", "2", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    for name in heldout.methods("linear", 0):
+        assert name in done.output
+    assert out.read_bytes().startswith(b"\x89PNG")
+
+
+def test_demo_json_is_json_alone(tmp_path):
+    done = runner.invoke(
+        cli.app, ["demo", "--trials", "2", "--dataset", "digits", "--json", "--out", str(tmp_path / "d.png")]
+    )
+    found = json.loads(done.stdout)
+    assert found["means"]["NE"]["ratio"] == 1.0
+    # Eight blocks of each digit: neighbor averaging must help a lot here.
+    assert found["means"]["STB weight"]["ratio"] < 0.6
+
+
+def test_all_demo_data_load():
+    for load, bag_size, _ in demo.DATASETS.values():
+        groups = load()
+        assert groups.sizes.min() >= bag_size
+        assert len(groups) > 10
+    assert len(stbmta.datasets.load_digits_blocks(None)) == 10
+    with pytest.raises(ValueError, match="blocks of 100 are too many"):
+        stbmta.datasets.load_digits_blocks(8, 100)
+
+
+def test_standard_errors_of_ratios():
+    naive, other = np.array([1.0, 2.0, 3.0]), np.array([0.5, 1.0, 2.0])
+    found = heldout.HeldOut(errors={"NE": naive, "x": other}, bag_size=1, n_bags=1, kernel=stbmta.Linear())
+    ratio, error = found.ratio("x")
+    assert ratio == pytest.approx(3.5 / 6)
+    rest = other - ratio * naive
+    assert error == pytest.approx(np.std(rest, ddof=1) / np.sqrt(3) / 2)
+    assert found.ratio("NE") == (1.0, 0.0)
+
+
+def test_info_and_warmup():
+    facts = json.loads(runner.invoke(cli.app, ["info", "--json"]).stdout)
+    assert facts["stbmta"] == stbmta.__version__
+    assert facts["threads"] >= 1
+    assert "numba" in runner.invoke(cli.app, ["info"]).stdout
+    assert runner.invoke(cli.app, ["warmup"]).stdout.startswith("compiled in")
+    assert warmup.warmup() > 0
+
+
+def test_errors_end_with_a_message_and_code_2(monkeypatch, capsys):
+    for arguments, message in (
+        (["demo", "--dataset", "nope"], "stbmta: there is no data set 'nope'"),
+        (["demo", "--trials", "2", "--out", "/no/such/folder/x.png"], "No such file or directory"),
+    ):
+        monkeypatch.setattr(sys, "argv", ["stbmta", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        assert stop.value.code == 2
+        assert message in capsys.readouterr().err
+
+
+def test_version_is_the_same_everywhere():
+    assert f'version = "{stbmta.__version__}"' in (ROOT / "pyproject.toml").read_text()
+    assert f"version: {stbmta.__version__}" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {stbmta.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_ci_runs_the_command_of_the_readme():
+    script = (ROOT / ".ci" / "run").read_text()
+    assert "README.md" in script
+    commands = re.findall(r"```sh\n(.+?)\n```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert any("pytest" in command for command in commands)
+    assert any("stbmta demo" in command for command in commands)
+
+
+def test_exp2_coefficients_are_those_of_the_script():
+    import importlib.util
+
+    from stbmta.jit.vector import EXP2_COEFFICIENTS
+
+    spec = importlib.util.spec_from_file_location("script", ROOT / "tools" / "exp2_coefficients.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    np.testing.assert_allclose(EXP2_COEFFICIENTS, script.exp2_coefficients(), rtol=1e-15)
+    f = np.linspace(-0.5, 0.5, 1001)
+    np.testing.assert_allclose(np.polynomial.Polynomial(EXP2_COEFFICIENTS)(f), 2.0**f, rtol=8e-16)

@@ -1,0 +1,152 @@
+"""Threads: how many, safely, and stopped by Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from stbmta import RBF, Bags, bag_statistics, get_num_threads, set_num_threads, threads
+
+
+@pytest.fixture(autouse=True)
+def _default_threads(monkeypatch):
+    for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    yield
+    set_num_threads(None)
+
+
+def test_the_number_asked_for_wins():
+    assert get_num_threads(3) == 3
+    set_num_threads(2)
+    assert get_num_threads() == 2
+    assert get_num_threads(1) == 1
+    set_num_threads(None)
+    assert get_num_threads() == threads.available_threads()
+    for bad in (0, -1):
+        with pytest.raises(ValueError, match="n_threads must be at least 1"):
+            set_num_threads(bad)
+        with pytest.raises(ValueError, match="n_threads must be at least 1"):
+            get_num_threads(bad)
+
+
+def test_the_default_respects_the_environment(monkeypatch):
+    monkeypatch.setattr(threads, "_affinity", lambda: 8)
+    monkeypatch.setattr(threads, "_cgroup_cpus", lambda root: None)
+    assert threads.available_threads() == 8
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert threads.available_threads() == 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "many")
+    assert threads.available_threads() == 8
+    monkeypatch.setattr(threads, "_cgroup_cpus", lambda root: 1.5)
+    assert threads.available_threads() == 1
+
+
+def test_the_limits_of_control_groups(tmp_path):
+    assert threads._cgroup_cpus(tmp_path) is None
+    (tmp_path / "cpu").mkdir()
+    (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text("200000")
+    (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000")
+    assert threads._cgroup_cpus(tmp_path) == 2.0
+    (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text("-1")
+    assert threads._cgroup_cpus(tmp_path) is None
+    (tmp_path / "cpu.max").write_text("150000 100000\n")
+    assert threads._cgroup_cpus(tmp_path) == 1.5
+    (tmp_path / "cpu.max").write_text("max 100000\n")
+    assert threads._cgroup_cpus(tmp_path) is None
+
+
+def test_affinity_falls_back_to_the_number_of_cores(monkeypatch):
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    assert threads._affinity() == os.cpu_count()
+
+
+def test_one_thread_inside_a_pool():
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(get_num_threads).result() == 1
+        assert pool.submit(get_num_threads, 2).result() == 2
+
+
+def test_the_first_error_stops_the_rest():
+    ran = []
+
+    def fail():
+        raise RuntimeError("broken")
+
+    def slow():
+        time.sleep(0.05)
+        ran.append(1)
+
+    for n_threads in (1, 2):
+        ran.clear()
+        with pytest.raises(RuntimeError, match="broken"):
+            threads.run([fail] + [slow] * 50, n_threads)
+        assert len(ran) < 50
+
+
+def test_several_python_threads_at_once(rng):
+    bags = Bags.from_list([rng.normal(size=(20, 2)) for _ in range(20)])
+    expected = bag_statistics(bags, RBF(1.0)).gram
+    found = [None] * 4
+
+    def work(k):
+        found[k] = bag_statistics(bags, RBF(1.0), n_threads=2).gram
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for gram in found:
+        np.testing.assert_array_equal(gram, expected)
+
+
+AFTER_FORK = """
+import os, sys, warnings
+import numpy as np
+from stbmta import RBF, Bags, bag_statistics
+warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of any fork beside threads
+bags = Bags.from_list([np.random.default_rng(0).normal(size=(20, 2)) for _ in range(20)])
+expected = bag_statistics(bags, RBF(1.0), n_threads=2).gram
+child = os.fork()
+if child == 0:
+    os._exit(0 if np.array_equal(bag_statistics(bags, RBF(1.0), n_threads=2).gram, expected) else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_after_a_fork():
+    assert subprocess.run([sys.executable, "-c", AFTER_FORK], timeout=120, check=False).returncode == 0
+
+
+INTERRUPTED = """
+import numpy as np
+from stbmta import RBF, Bags, bag_statistics
+bags = Bags.from_offsets(np.random.default_rng(0).normal(size=(400_000, 8)), [0, 200_000, 400_000])
+bag_statistics(bags.subsample(10), RBF(1.0))
+print("started", flush=True)
+try:
+    bag_statistics(bags, RBF(1.0), n_threads={n_threads})
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ on Windows")
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_control_c_stops_minutes_of_work(n_threads):
+    """The job takes minutes; it must end long before that. (How fast exactly is a matter for benchmarks.)"""
+    code = INTERRUPTED.format(n_threads=n_threads)
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "started\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert out == "interrupted\n"

@@ -1,0 +1,205 @@
+"""Choosing parameters without the truth: against plain loops, and against the oracle's choice."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stbmta.theory import theorems
+
+from stbmta import (
+    RBF,
+    STB,
+    Bags,
+    Linear,
+    Precomputed,
+    bag_statistics,
+    datasets,
+    gaussian_truth,
+    known_means,
+    neighbors,
+    squared_error,
+    tune_stb,
+    weights,
+)
+from stbmta.tuning import held_out_risk, unbiased_risk
+
+from . import naive
+from .strategies import ragged
+
+
+def oracle_risk(kernel, bags, n_folds, seed, zeta, gamma):
+    """Average over bags and folds of the score less that of the naive mean, by plain loops."""
+    shuffled, offsets, bag_of = bags.folds(n_folds, seed)
+    arrays = [list(map(tuple, bag)) for bag in shuffled]
+    scores = {}
+    for start, stop, i in zip(offsets[:-1], offsets[1:], bag_of, strict=True):
+        fold = range(start - shuffled.offsets[i], stop - shuffled.offsets[i])
+        if len(arrays[i]) - len(fold) < 2:  # the rest of the bag has no variance
+            continue
+        found, plain = naive.fold_loss(kernel, arrays, i, fold, zeta, gamma)
+        scores.setdefault(i, []).append(found - plain)
+    return np.mean([np.mean(values) for values in scores.values()])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "oracle"),
+    [(Linear(), naive.linear), (RBF(1.5), naive.rbf(1.5)), (Precomputed(RBF(1.5)), naive.rbf(1.5))],
+    ids=["linear", "rbf", "function"],
+)
+@given(arrays=ragged(min_size=3, max_bags=4, max_size=5, max_dim=3), n_folds=st.integers(2, 4))
+def test_fold_scores_agree_with_the_oracle(kernel, oracle, arrays, n_folds):
+    # Random noise keeps every pair away from its threshold.
+    rng = np.random.default_rng(len(arrays))
+    bags = Bags.from_list([a + rng.normal(size=a.shape) for a in arrays])
+    for zeta in (0.0, 0.8, 3.0, np.inf):
+        found = tune_stb(bags, kernel, zeta=zeta, gamma=0.3, n_folds=n_folds, rng=5)
+        expected = oracle_risk(oracle, bags, n_folds, 5, zeta, 0.3)
+        assert found.risk[0, 0] == pytest.approx(expected, rel=1e-9, abs=1e-11)
+        assert found.gamma == 0.3
+
+
+def test_the_whole_grid_is_the_same_as_one_threshold_at_a_time(rng):
+    bags = Bags.from_list([rng.normal(size=(n, 3)) for n in (4, 7, 5, 12)])
+    zetas = [0.0, 0.4, 1.1, 2.5, np.inf]
+    grid = tune_stb(bags, RBF(1.0), zetas=zetas, rng=3)
+    for z, zeta in enumerate(zetas):
+        for gamma in (0.0, 0.25, 1.0):
+            single = tune_stb(bags, RBF(1.0), zeta=zeta, gamma=gamma, rng=3)
+            assert single.risk[0, 0] == pytest.approx(grid.risk[z, round(gamma * 20)], rel=1e-9, abs=1e-14)
+    assert grid.risk[:, -1] == pytest.approx(0.0, abs=1e-14)  # gamma = 1 is the naive mean
+
+
+def test_the_chosen_gamma_is_the_best_on_a_fine_grid(rng):
+    bags = Bags.from_list([rng.normal(size=(5, 3)) + 0.3 * i for i in range(12)])
+    chosen = tune_stb(bags, zeta=1.0, rng=0)
+    risks = [tune_stb(bags, zeta=1.0, gamma=g, rng=0).risk[0, 0] for g in np.linspace(0, 1, 101)]
+    best = tune_stb(bags, zeta=1.0, gamma=chosen.gamma, rng=0).risk[0, 0]
+    assert best <= min(risks) + 1e-14
+    assert 0 < chosen.gamma < 1
+
+
+def test_theory_scores_use_gamma_of_theorem_1(rng):
+    bags = Bags.from_list([rng.normal(size=(6, 3)) for _ in range(6)])
+    chosen = tune_stb(bags, gamma="theory", rng=1)
+    assert chosen.gamma is None
+    assert chosen.risk.min() == pytest.approx(
+        chosen.risk[
+            np.flatnonzero(chosen.zetas == chosen.zeta)[0], np.flatnonzero(chosen.shrinkages == chosen.c)[0]
+        ]
+    )
+    # With everybody a neighbor gamma is the same number in every fold.
+    gamma = theorems.gamma_independent(0.5 * 1e6, 5)
+    theory = tune_stb(bags, zeta=1e6, gamma="theory", c=0.5, rng=1).risk[0, 0]
+    assert theory == pytest.approx(tune_stb(bags, zeta=1e6, gamma=float(gamma), rng=1).risk[0, 0], rel=1e-9)
+    assert "c = " in chosen.summary()
+    assert chosen.to_frame().columns.name == "c"
+
+
+def test_known_variance_uses_the_gaussian_test(rng):
+    """Against the fold scores computed from means by hand."""
+    bags = Bags.from_list([rng.normal(size=(3, 4)) for _ in range(5)])
+    shuffled, offsets, bag_of = bags.folds(3, 7)
+    zeta, gamma, scores = 2.2, 0.4, []
+    for start, stop, i in zip(offsets[:-1], offsets[1:], bag_of, strict=True):
+        means = shuffled.means()
+        fold = shuffled.data[start:stop].mean(axis=0)
+        rest = np.delete(shuffled[i], np.arange(start, stop) - shuffled.offsets[i], axis=0).mean(axis=0)
+        means[i] = rest
+        near = ((means - rest) ** 2).sum(axis=1) <= zeta * 4 * 1.5 / 2
+        near[i] = True
+        m = gamma * rest + (1 - gamma) * means[near].mean(axis=0)
+        scores.append(((m - fold) ** 2).sum() - ((rest - fold) ** 2).sum())
+    found = tune_stb(bags, zeta=zeta, gamma=gamma, variance=1.5, n_folds=3, rng=7)
+    assert found.risk[0, 0] == pytest.approx(np.mean(scores), rel=1e-10)
+
+
+def test_small_bags_are_not_scored_but_serve_as_neighbors(rng):
+    arrays = [rng.normal(size=(n, 2)) for n in (2, 2, 6, 6)]
+    found = tune_stb(Bags.from_list(arrays), rng=0)
+    assert found.n_scored == 2
+    with pytest.raises(ValueError, match=r"no bag has the 3 rows .* give zeta and gamma"):
+        tune_stb(Bags.from_list(arrays[:2]), rng=0)
+    with pytest.raises(ValueError, match="variance needs at least 2"):
+        tune_stb(Bags.from_list([[1.0], [1.0, 2.0, 4.0]]), rng=0)
+    with pytest.raises(ValueError, match="n_folds must be at least 2"):
+        tune_stb(Bags.from_list(arrays), n_folds=1)
+
+
+def test_a_common_offset_changes_nothing(rng):
+    arrays = [rng.normal(size=(6, 3)) + 0.2 * i for i in range(8)]
+    near = tune_stb(Bags.from_list(arrays), rng=2)
+    far = tune_stb(Bags.from_list([a + 1e6 for a in arrays]), rng=2)
+    np.testing.assert_allclose(far.risk, near.risk, rtol=1e-6, atol=1e-8)
+
+
+def test_threads_change_nothing(rng):
+    bags = Bags.from_list([rng.normal(size=(n, 2)) for n in rng.integers(3, 20, 40)])
+    one, two = (tune_stb(bags, RBF(1.0), rng=1, n_threads=k) for k in (1, 2))
+    np.testing.assert_array_equal(one.risk, two.risk)
+
+
+def test_bags_with_no_spread():
+    bags = Bags.from_list([np.ones((4, 2)), np.ones((4, 2)), np.zeros((4, 2))])
+    found = tune_stb(bags, rng=0)
+    assert np.isfinite(found.risk).all()
+    assert found.risk.min() == pytest.approx(0.0, abs=1e-15)
+    N = neighbors(bag_statistics(bags), found.zeta)
+    assert N.astype(int).tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+    assert neighbors(bag_statistics(bags), np.inf).all()
+
+
+def test_the_choice_is_close_to_the_oracle(rng):
+    """Toy setting (a), N = 20: K-fold loses at most a few points against the best of the grid."""
+    kernel = RBF(2.25)
+    chosen, best, plain = [], [], []
+    grid = [(z, g) for z in np.arange(0, 3.01, 0.2) for g in np.arange(0, 1.01, 0.1)]
+    for trial in range(6):
+        sample = datasets.rotated_gaussians(50, 20, rng=trial)
+        truth = gaussian_truth(sample.bags, sample.means, sample.covariances, kernel)
+        s = bag_statistics(sample.bags, kernel)
+        plain.append(squared_error(np.eye(50), s, truth).mean())
+        tests = {z: neighbors(s, z) for z, _ in grid}
+        best.append([squared_error(weights.stb(tests[z], g), s, truth).mean() for z, g in grid])
+        est = STB(kernel, random_state=trial).fit(sample.bags)
+        chosen.append(squared_error(est.weights_, s, truth).mean())
+    oracle = np.mean(best, axis=0).min() / np.mean(plain)
+    assert np.mean(chosen) / np.mean(plain) < oracle + 0.03
+
+
+def test_held_out_risk_agrees_with_the_oracle_for_fixed_weights(rng):
+    """For weights that do not depend on the data its mean is the true difference of risks."""
+    means = np.array([[0.0, 0.0], [0.5, 0.0], [0.0, 0.5]])
+    W = np.full((3, 3), 1 / 3)
+    found = []
+    for _ in range(800):
+        bags = Bags.from_list([m + rng.normal(size=(4, 2)) for m in means])
+        found.append(held_out_risk(lambda s: [W], bags, n_folds=2, rng=rng)[0])
+    truth = ((W @ means - means) ** 2).sum(axis=1).mean() + 2 / 2 / 3 - 2 / 2  # bags of 2 points, variance 1
+    assert np.mean(found) == pytest.approx(truth, abs=4 * np.std(found) / np.sqrt(len(found)))
+
+
+@pytest.mark.parametrize("kernel", [Linear(), RBF(1.0)], ids=["linear", "rbf"])
+def test_held_out_risk_is_the_same_from_vectors_and_from_kernel_values(rng, kernel):
+    bags = Bags.from_list([rng.normal(size=(6, 3)) for _ in range(4)])
+    as_function = Precomputed(kernel)
+    candidates = lambda s: [weights.naive(s), weights.mta_constant(s), weights.rkmse(s)]  # noqa: E731
+    a, b = (held_out_risk(candidates, bags, k, n_folds=3, rng=0) for k in (kernel, as_function))
+    np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+    assert a[0] == pytest.approx(0.0, abs=1e-15)
+    with pytest.raises(ValueError, match="leaving out one of 9 folds needs at least 9"):
+        held_out_risk(candidates, bags, n_folds=9)
+
+
+def test_unbiased_risk_is_unbiased_for_fixed_weights(rng):
+    means = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    W = np.array([[0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.0, 0.5, 0.5]])
+    for kernel in (Linear(), Precomputed(lambda X, Y: X @ Y.T)):
+        gap = []
+        for _ in range(600):
+            bags = Bags.from_list(
+                [m + rng.normal(size=(n, 2)) for m, n in zip(means, (2, 3, 5), strict=True)]
+            )
+            s = bag_statistics(bags, kernel)
+            true = squared_error(W, bag_statistics(bags), known_means(means))
+            gap.append(unbiased_risk(W, s) - true)
+        assert (np.abs(np.mean(gap, axis=0)) < 4.5 * np.std(gap, axis=0) / np.sqrt(len(gap))).all()
