@@ -315,7 +315,7 @@ class Bags:
         Labels that are neither numbers, text nor dates are refused.
         """
         with atomic_write(path) as file:
-            np.savez(file, **self.to_arrays())
+            np.savez(file, **self.to_arrays())  # type: ignore[arg-type]
 
     def to_arrays(self) -> dict[str, Array]:
         """Return data, offsets, labels and column names as arrays that need no pickle."""

@@ -303,7 +303,8 @@ def load_digits_blocks(
         order = np.argsort(digits, kind="stable")
         return _standardized(Bags.from_groups(images[order], digits[order]), standardize)
     generator = np.random.default_rng(rng)
-    bags, labels = [], []
+    bags: list[Array] = []
+    labels: list[tuple[int, int]] = []
     for digit in range(10):
         chosen = generator.permutation(np.flatnonzero(digits == digit))[: n_blocks * block_size]
         if len(chosen) < n_blocks * block_size:

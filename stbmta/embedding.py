@@ -6,7 +6,6 @@ asked of it (values, inner products, distances) follows from kernel values betwe
 
 import json
 import os
-from dataclasses import asdict
 from functools import cached_property
 from typing import Any
 
@@ -146,13 +145,13 @@ class KernelMeans:
         W = scipy.sparse.csr_array(self.weights) if scipy.sparse.issparse(self.weights) else None
         arrays = self.bags.to_arrays()
         arrays["means_labels"] = plain_labels(self.labels)
-        arrays["kernel"] = np.array(json.dumps({"name": type(self.kernel).__name__, **asdict(self.kernel)}))
+        arrays["kernel"] = np.array(json.dumps({"name": type(self.kernel).__name__, **vars(self.kernel)}))
         if W is None:
             arrays["weights"] = self.weights
         else:
             arrays |= {"weights_data": W.data, "weights_indices": W.indices, "weights_indptr": W.indptr}
         with atomic_write(path) as file:
-            np.savez(file, **arrays)
+            np.savez(file, **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "KernelMeans":

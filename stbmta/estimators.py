@@ -19,6 +19,7 @@ from .kernels import Kernel
 from .report import EstimatorReport
 from .similarity import gaussian_neighbors, known_mse, neighbors
 from .statistics import BagStatistics, bag_statistics
+from .theory import theorems
 from .tuning import Tuning, held_out_risk, tune_stb
 
 __all__ = ["MTA", "RKMSE", "STB", "BagEstimator", "JamesStein", "NaiveMean"]
@@ -387,8 +388,9 @@ class STB(BagEstimator):
             else gaussian_neighbors(s, self.zeta_, self.variance)
         )
         if self._gamma == "theory":
-            W = _weights.stb_theory(N, self.zeta_, self.c_)
-            return W, N, _weights.theorems.gamma_independent(self.c_ * self.zeta_, N.sum(axis=1) - 1)
+            assert self.c_ is not None
+            gamma = theorems.gamma_independent(self.c_ * self.zeta_, N.sum(axis=1) - 1)
+            return _weights.stb(N, gamma), N, gamma
         return _weights.stb(N, self._gamma), N, float(self._gamma)
 
 

@@ -1,15 +1,15 @@
 """What an estimator says about itself: a summary in the manner of statsmodels, and a data frame."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from .statistics import labels_index
+from .bags import Bags
+from .kernels import Kernel
+from .statistics import BagStatistics, labels_index
 from .tuning import unbiased_risk
-
-if TYPE_CHECKING:
-    from .estimators import BagEstimator
 
 __all__ = ["EstimatorReport"]
 
@@ -18,9 +18,22 @@ _ROWS = 12
 
 
 class EstimatorReport:
-    """The reporting half of an estimator."""
+    """The reporting half of an estimator; what it reports is found by the other half."""
 
-    def summary(self: "BagEstimator") -> Any:
+    bags_: Bags
+    statistics_: BagStatistics
+    kernel_: Kernel
+    labels_: npt.NDArray[Any]
+    weights_: Any
+    means_: npt.NDArray[np.float64]
+
+    def _base_statistics(self) -> BagStatistics:
+        raise NotImplementedError
+
+    def _naive_error(self) -> npt.NDArray[np.float64] | None:
+        raise NotImplementedError
+
+    def summary(self) -> Any:
         """Return the main figures, as a statsmodels ``Summary``; print it, or use its ``as_html``.
 
         The estimated error is unbiased for fixed weights; weights that were chosen on the same data make it
@@ -75,7 +88,7 @@ class EstimatorReport:
             result.add_extra_txt([f"{len(shown)} of {len(frame)} bags are shown; to_frame() has all."])
         return result
 
-    def to_frame(self: "BagEstimator") -> Any:
+    def to_frame(self) -> Any:
         """Return one row a bag: size, neighbors, errors before and after, and the estimated mean.
 
         Returns

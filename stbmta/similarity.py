@@ -88,7 +88,7 @@ def known_mse(s: BagStatistics, variance: float) -> npt.NDArray[np.float64]:
     r"""Return the squared error of the naive means when the variance is known, :math:`d \sigma^2 / N_i`."""
     if s.means is None:
         raise ValueError("a known variance of the coordinates needs the linear kernel.")
-    if not (np.isscalar(variance) and np.isfinite(variance) and variance > 0):
+    if not (np.ndim(variance) == 0 and np.isfinite(variance) and variance > 0):
         raise ValueError(f"variance must be a positive number, found {variance!r}.")
     return s.dim * float(variance) / s.sizes
 

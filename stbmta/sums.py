@@ -63,7 +63,8 @@ class _Side:
 
     @classmethod
     def cut(cls, points: Array, rows: Array, part_offsets: Array, part_bag: Array) -> "_Side":
-        starts, parts = [], []
+        starts: list[int] = []
+        parts: list[int] = []
         for a, (start, stop) in enumerate(pairwise(part_offsets)):
             cuts = range(int(start), int(stop), PIECE)
             starts.extend(cuts)

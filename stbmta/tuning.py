@@ -26,6 +26,7 @@ from .truth import Truth, squared_error
 __all__ = ["Tuning", "default_zetas", "held_out_risk", "tune_stb", "unbiased_risk"]
 
 Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
 
 # Where the oracle's choices lie in the paper's experiments, and some way beyond; infinity averages all bags.
 _ZETAS = np.append(np.round(np.arange(0.0, 5.01, 0.1), 10), np.inf)
@@ -201,11 +202,11 @@ def _choose_theory(
         loss = gamma**2 * aa + 2 * gamma * (1 - gamma) * ab + (1 - gamma) ** 2 * bb
         loss -= 2 * (gamma * af + (1 - gamma) * bf)
         risk[:, k] = weights @ (loss - (aa - 2 * af))
-    z, k = np.unravel_index(int(np.argmin(risk)), risk.shape)
+    z, best = np.unravel_index(int(np.argmin(risk)), risk.shape)
     return Tuning(
         zeta=float(grid[z]),
         gamma=None,
-        c=float(cs[k]),
+        c=float(cs[best]),
         zetas=grid,
         shrinkages=cs,
         risk=risk,
@@ -245,25 +246,25 @@ def _fold_paths(
             f"no bag has the {least_left + 1} rows that choosing parameters by folds needs "
             f"(n_samples={bags.sizes.max()}); give zeta and gamma."
         )
-    paths = np.empty((len(bag_of), len(zetas), 4))
-    ends = np.empty((len(bag_of), 2))
-    step = max(1, len(bag_of) // 256)
+    paths = np.empty((len(scored), len(zetas), 4))
+    ends = np.empty((len(scored), 2))
+    step = max(1, len(scored) // 256)
     arguments = (
         bag_of, np.diff(offsets), sums, own, diagonal, bag_sums, bag_diagonal, bags.sizes, gram,
-        gram.sum(axis=1), mse, known, zetas,
+        gram.sum(axis=1), mse, known, zetas, scored,
     )  # fmt: skip
     run(
         [
-            partial(jit_folds.fold_paths, *arguments, k, min(k + step, len(bag_of)), paths, ends)
-            for k in range(0, len(bag_of), step)
+            partial(jit_folds.fold_paths, *arguments, k, min(k + step, len(scored)), paths, ends)
+            for k in range(0, len(scored), step)
         ],
         n_threads,
     )
-    return paths[scored], ends[scored], bag_of[scored]
+    return paths, ends, bag_of[scored]
 
 
 def _fold_sums(
-    shuffled: Bags, offsets: Array, bag_of: Array, kernel: Kernel, n_threads: int | None
+    shuffled: Bags, offsets: Indices, bag_of: Indices, kernel: Kernel, n_threads: int | None
 ) -> tuple[Array, Array, Array]:
     """Return the sums between folds and bags, of folds with themselves, and of k(x, x) over folds."""
     if not isinstance(kernel, Linear):
@@ -333,10 +334,9 @@ def held_out_risk(
             naive = _squared_distances(s.means, targets)
             found = [_squared_distances(W @ s.means, targets) - naive for W in weights(s)]
         else:
-            truth = Truth(
-                cross=cross_statistics(rest, fold, kernel, n_threads=n_threads), norms=np.zeros(len(bags))
-            )
-            naive = np.diagonal(s.gram) - 2 * np.diagonal(truth.cross)
+            cross = cross_statistics(rest, fold, kernel, n_threads=n_threads)
+            truth = Truth(cross=cross, norms=np.zeros(len(bags)))
+            naive = np.diagonal(s.gram) - 2 * np.diagonal(cross)
             found = [squared_error(W, s, truth) - naive for W in weights(s)]
         losses.append([loss.mean() for loss in found])
     return np.mean(losses, axis=0)

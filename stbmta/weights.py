@@ -349,6 +349,6 @@ def _neighbor_counts(N: Matrix) -> Array:
 
 
 def _at_least_zero(value: float, name: str) -> float:
-    if not (np.isscalar(value) and np.isfinite(value) and value >= 0):  # type: ignore[operator]
+    if not (np.ndim(value) == 0 and np.isfinite(value) and value >= 0):
         raise ValueError(f"{name} must be a number of at least 0, found {value!r}.")
-    return float(value)  # type: ignore[arg-type]
+    return float(value)

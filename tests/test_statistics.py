@@ -214,6 +214,7 @@ def test_linear_distances_are_accurate_far_from_the_origin(rng):
     np.testing.assert_allclose(s.means, [[float(v) for v in m] for m in means], rtol=1e-15)
 
 
+@pytest.mark.slow_without_jit
 def test_the_gram_matrix_of_the_points_is_never_built(rng):
     """20,000 points would need 3.2 GB; the statistics need a few copies of the points."""
     bags = Bags.from_offsets(rng.normal(size=(20_000, 2)), np.arange(0, 20_001, 400))

@@ -148,6 +148,7 @@ def test_bags_with_no_spread():
     assert neighbors(bag_statistics(bags), np.inf).all()
 
 
+@pytest.mark.slow_without_jit
 def test_the_choice_is_close_to_the_oracle(rng):
     """Toy setting (a), N = 20: K-fold loses at most a few points against the best of the grid."""
     kernel = RBF(2.25)

@@ -29,7 +29,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     of the exponential. Numba refuses to cache when no cache directory can be written; that is no
     reason to refuse to run.
     """
-    options = {"nogil": True, "error_model": "numpy"}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     try:
         return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no writable cache directory

@@ -116,6 +116,7 @@ def fold_paths(
     mse,
     known_error,
     zetas,
+    scored,
     first,
     last,
     paths,
@@ -146,12 +147,14 @@ def fold_paths(
         (eq. deftestsgaus). Otherwise 0: errors are estimated, and distances freed of them.
     zetas : float64 array, increasing
         The thresholds. The last may be infinite.
+    scored : int64 array
+        The folds to do: those that leave enough of their bag.
     first, last : int
-        The folds to do.
-    paths : float64 array of shape (folds, thresholds, 4)
+        Which of them.
+    paths : float64 array of shape (scored, thresholds, 4)
         For each threshold: number of neighbors v with the bag itself, <a, b>, <b, b>, <b, f>, where a is
         the mean of the rest of the bag, b the average of the neighbors' means, f the mean of the fold.
-    ends : float64 array of shape (folds, 2)
+    ends : float64 array of shape (scored, 2)
         <a, a> and <a, f>.
     """
     n_bags = len(sizes)
@@ -161,7 +164,8 @@ def fold_paths(
     by_entry = np.empty(n_bags, np.int64)
     members = np.empty(n_bags, np.int64)
     counts = np.empty(len(zetas) + 2, np.int64)
-    for fold in range(first, last):
+    for k in range(first, last):
+        fold = scored[k]
         i = bag_of[fold]
         in_fold = np.float64(fold_sizes[fold])
         in_rest = np.float64(sizes[i]) - in_fold
@@ -172,6 +176,6 @@ def fold_paths(
             spread = (bag_diagonal[i] - fold_diagonal[fold]) / in_rest - to_rest[i]
             error = max(spread, 0.0) / (in_rest - 1)
         _order_of_entry(i, error, gram, mse, known_error == 0, zetas, to_rest, entry, counts, by_entry)
-        _follow(i, gram, row_totals, zetas, to_rest, to_fold, entry, by_entry, members, paths[fold])
-        ends[fold, 0] = to_rest[i]
-        ends[fold, 1] = to_fold[i]
+        _follow(i, gram, row_totals, zetas, to_rest, to_fold, entry, by_entry, members, paths[k])
+        ends[k, 0] = to_rest[i]
+        ends[k, 1] = to_fold[i]
