@@ -4,34 +4,35 @@ Step 1 of the way of the data. Everything a user can get wrong about the data is
 """
 
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from .container import RNG, BagsContainer, BagsDescription
 from .files import atomic_write
 from .inputs import (
     as_labels,
     as_matrix,
     check_finite,
+    check_labels,
+    check_not_empty,
     describe_bag,
     factorize,
     frame_columns,
     plain_labels,
     read_table,
+    require_size,
 )
 
-__all__ = ["Bags", "BagsDescription"]
+__all__ = ["RNG", "Bags", "BagsDescription", "require_size"]
 
 Array = npt.NDArray[Any]
-RNG = np.random.Generator | int | None
 
 
-class Bags:
+class Bags(BagsContainer):
     """Many data sets on one feature space.
 
     Make one with :meth:`from_list`, :meth:`from_groups`, :meth:`from_frame`, :meth:`from_offsets` or
@@ -61,43 +62,7 @@ class Bags:
            [1., 1.]])
     """
 
-    __slots__ = ("columns", "data", "labels", "offsets", "rows")
-
-    data: npt.NDArray[np.floating[Any]]
-    offsets: npt.NDArray[np.int64]
-    labels: Array
-    columns: tuple[str, ...] | None
-    rows: npt.NDArray[np.int64]
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        raise TypeError("make bags with Bags.from_list, .from_groups, .from_frame, .from_offsets or .read.")
-
-    @classmethod
-    def _make(
-        cls,
-        data: npt.NDArray[np.floating[Any]],
-        offsets: npt.NDArray[np.int64],
-        labels: Array,
-        columns: tuple[str, ...] | None,
-        rows: npt.NDArray[np.int64],
-    ) -> Self:
-        """Put together parts that are known to be valid."""
-        bags = object.__new__(cls)
-        for name, part in zip(
-            ("data", "offsets", "labels", "columns", "rows"),
-            (data, offsets, labels, columns, rows),
-            strict=True,
-        ):
-            object.__setattr__(bags, name, part)
-        return bags
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError("bags do not change; make new ones.")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return self._make, (self.data, self.offsets, self.labels, self.columns, self.rows)
-
-    # ------------------------------------------------------------------ making bags
+    __slots__ = ()
 
     @classmethod
     def from_offsets(
@@ -137,12 +102,12 @@ class Bags:
         if len(starts) == 1 or (len(points) == 0 and len(starts) <= 2):
             raise ValueError("there are no bags: the data is empty.")
         names = np.arange(len(starts) - 1) if labels is None else as_labels(labels)
-        _check_labels(names, len(starts) - 1)
+        check_labels(names, len(starts) - 1)
         if starts[0] != 0 or starts[-1] != len(points):
             raise ValueError(
                 f"offsets must run from 0 to {len(points)}, the number of points; found {starts}."
             )
-        _check_not_empty(np.diff(starts), names)
+        check_not_empty(np.diff(starts), names)
         if points.shape[1] == 0:
             raise ValueError("the data has 0 feature(s) (columns); a minimum of 1 is required.")
         columns = None if columns is None else tuple(map(str, columns))
@@ -178,10 +143,10 @@ class Bags:
         if not given:
             raise ValueError("there are no bags: the list is empty.")
         names = np.arange(len(given)) if labels is None else as_labels(labels)
-        _check_labels(names, len(given))
+        check_labels(names, len(given))
         arrays = [as_matrix(bag, describe_bag(names[i], i)) for i, bag in enumerate(given)]
         sizes = np.array([len(a) for a in arrays], dtype=np.int64)
-        _check_not_empty(sizes, names)
+        check_not_empty(sizes, names)
         dim = arrays[0].shape[1]
         for i, array in enumerate(arrays):
             if array.shape[1] != dim:
@@ -348,309 +313,3 @@ class Bags:
             as_labels([label for part in given for label in part.labels.tolist()]),
             columns,
         )
-
-    # ------------------------------------------------------------------ looking at bags
-
-    def __len__(self) -> int:
-        """Return the number of bags, B."""
-        return len(self.offsets) - 1
-
-    def __iter__(self) -> Iterator[Array]:
-        """Go through the bags, each an (N_i, d) array."""
-        return (self[i] for i in range(len(self)))
-
-    @overload
-    def __getitem__(self, index: int) -> Array: ...
-    @overload
-    def __getitem__(self, index: slice | Array | Sequence[int]) -> Self: ...
-    def __getitem__(self, index: int | slice | Array | Sequence[int]) -> Array | Self:
-        """Return one bag as an array (a view), or several as Bags."""
-        if isinstance(index, (int, np.integer)):
-            if not -len(self) <= index < len(self):
-                raise IndexError(f"there are {len(self)} bags; index {index} is out of range.")
-            i = int(index) % len(self)
-            return self.data[self.offsets[i] : self.offsets[i + 1]]
-        return self.select(index)
-
-    def bag(self, label: Hashable) -> Array:
-        """Return the bag with this label, an (N_i, d) array.
-
-        Examples
-        --------
-        >>> Bags.from_list([[1.0], [2.0]], labels=["a", "b"]).bag("b")
-        array([[2.]])
-        """
-        for i, name in enumerate(self.labels.tolist()):
-            if name == label:
-                return self[i]
-        raise KeyError(f"there is no bag {label!r}.")
-
-    def __eq__(self, other: object) -> bool:
-        """Tell whether data, bags and labels are the same."""
-        if not isinstance(other, Bags):
-            return NotImplemented
-        return (
-            np.array_equal(self.offsets, other.offsets)
-            and self.labels.tolist() == other.labels.tolist()
-            and np.array_equal(self.data, other.data)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        d = self.describe()
-        sizes = f"size {d.smallest}" if d.smallest == d.largest else f"sizes {d.smallest} to {d.largest}"
-        return (
-            f"Bags({d.n_bags} bags, {d.n_points} points, dim {d.dim}, {sizes}, {d.dtype}, {_bytes(d.memory)})"
-        )
-
-    @property
-    def sizes(self) -> npt.NDArray[np.int64]:
-        """Number of points of each bag, (B,)."""
-        return np.diff(self.offsets)
-
-    @property
-    def dim(self) -> int:
-        """Number of features, d."""
-        return self.data.shape[1]
-
-    def describe(self) -> "BagsDescription":
-        """Tell sizes, dimension and memory.
-
-        Examples
-        --------
-        >>> print(Bags.from_list([[1.0, 2.0], [3.0]]).describe().summary())
-        bags              2
-        points            3
-        dimension         1
-        smallest bag      1
-        median bag        1.5
-        largest bag       2
-        dtype             float64
-        memory            24 B
-        """
-        sizes = self.sizes
-        return BagsDescription(
-            n_bags=len(self),
-            n_points=len(self.data),
-            dim=self.dim,
-            smallest=int(sizes.min()),
-            median=float(np.median(sizes)),
-            largest=int(sizes.max()),
-            dtype=str(self.data.dtype),
-            memory=self.data.nbytes,
-        )
-
-    # ------------------------------------------------------------------ computing with bags
-
-    def means(self) -> npt.NDArray[np.float64]:
-        r"""Return the naive mean of each bag, :math:`\hat\mu_i = N_i^{-1} \sum_k X_k^{(i)}` (eq. naivedef).
-
-        Sums run over differences to the middle of the data, so a common offset costs no accuracy.
-        """
-        from .statistics import centered_means
-
-        center, means, _ = centered_means(self)
-        return center + means
-
-    def select(self, which: slice | Array | Sequence[int]) -> Self:
-        """Return the chosen bags: a slice, positions, or a mask of B booleans."""
-        index = np.arange(len(self))[which if isinstance(which, slice) else np.asarray(which)]
-        index = np.atleast_1d(index)
-        if len(index) == 0:
-            raise ValueError("no bags are left.")
-        return self._take(
-            [np.arange(self.offsets[i], self.offsets[i + 1]) for i in index], self.labels[index]
-        )
-
-    def relabel(self, labels: Iterable[Hashable]) -> Self:
-        """Return the same bags under other names.
-
-        Examples
-        --------
-        >>> Bags.from_list([[1.0], [2.0]]).relabel(["a", "b"]).labels
-        array(['a', 'b'], dtype='<U1')
-        """
-        names = as_labels(labels)
-        _check_labels(names, len(self))
-        return self._make(self.data, self.offsets, names, self.columns, self.rows)
-
-    def drop_small(self, min_size: int) -> Self:
-        """Return the bags with at least `min_size` points.
-
-        Examples
-        --------
-        >>> Bags.from_list([[1.0, 2.0], [3.0]]).drop_small(2).labels
-        array([0])
-        """
-        return self.select(self.sizes >= min_size)
-
-    def split(self, fraction: float = 0.5, rng: RNG = None) -> tuple[Self, Self]:
-        """Split each bag at random into two, as Theorem 1 needs for tests independent of estimates.
-
-        Parameters
-        ----------
-        fraction : float
-            The share of each bag that goes to the first part; both parts get at least one point.
-        rng : {None, int, numpy.random.Generator}, optional
-
-        Returns
-        -------
-        first, second : Bags
-        """
-        if not 0 < fraction < 1:
-            raise ValueError(f"fraction must be between 0 and 1, found {fraction}.")
-        self.require_size(2, "a split")
-        first = np.clip(np.rint(fraction * self.sizes).astype(np.int64), 1, self.sizes - 1)
-        shuffled = self._shuffled(rng)
-        return (
-            self._take([order[:k] for order, k in zip(shuffled, first, strict=True)], self.labels),
-            self._take([order[k:] for order, k in zip(shuffled, first, strict=True)], self.labels),
-        )
-
-    def subsample(self, size: int | Array, rng: RNG = None) -> Self:
-        """Draw `size` points of each bag without replacement.
-
-        Parameters
-        ----------
-        size : int or array of int, shape (B,)
-        rng : {None, int, numpy.random.Generator}, optional
-        """
-        wanted = np.broadcast_to(np.asarray(size, dtype=np.int64), (len(self),))
-        if (wanted < 1).any():
-            raise ValueError("size must be at least 1.")
-        for i in np.flatnonzero(wanted > self.sizes)[:1]:
-            raise ValueError(
-                f"{describe_bag(self.labels[i], int(i))} has {self.sizes[i]} rows, fewer than {wanted[i]}. "
-                f"Drop it with bags.drop_small({wanted[i]})."
-            )
-        return self._take(
-            [order[:k] for order, k in zip(self._shuffled(rng), wanted, strict=True)], self.labels
-        )
-
-    def folds(
-        self, n_folds: int, rng: RNG = None
-    ) -> tuple[Self, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Shuffle each bag and cut it into folds of nearly equal size.
-
-        Parameters
-        ----------
-        n_folds : int
-            At most; a bag of N points has at most N folds.
-        rng : {None, int, numpy.random.Generator}, optional
-
-        Returns
-        -------
-        shuffled : Bags
-            The same bags, each in a random order.
-        offsets : ndarray of int64
-            Where each fold starts among the points of `shuffled`.
-        bag_of : ndarray of int64
-            The bag of each fold.
-        """
-        shuffled = self._take(self._shuffled(rng), self.labels)
-        counts = np.minimum(n_folds, self.sizes)
-        bag_of = np.repeat(np.arange(len(self)), counts)
-        number = np.arange(len(bag_of)) - np.repeat(np.cumsum(counts) - counts, counts)
-        starts = self.offsets[bag_of] + number * self.sizes[bag_of] // counts[bag_of]
-        return shuffled, np.r_[starts, len(self.data)].astype(np.int64), bag_of
-
-    def take_points(self, mask: npt.NDArray[np.bool_]) -> Self:
-        """Return the bags with only some of their points; each must keep at least one."""
-        kept = np.flatnonzero(mask)
-        ends = np.searchsorted(kept, self.offsets)
-        _check_not_empty(np.diff(ends), self.labels)
-        return self._take([kept[a:b] for a, b in pairwise(ends)], self.labels)
-
-    def require_size(self, least: int, purpose: str) -> None:
-        """Refuse bags with fewer than `least` rows, naming the first one."""
-        require_size(self.sizes, self.labels, least, purpose)
-
-    def _shuffled(self, rng: RNG) -> list[Array]:
-        generator = np.random.default_rng(rng)
-        return [generator.permutation(np.arange(a, b)) for a, b in pairwise(self.offsets)]
-
-    def _take(self, rows_of_bags: list[Array], labels: Array) -> Self:
-        sizes = [len(rows) for rows in rows_of_bags]
-        rows = np.concatenate(rows_of_bags)
-        return self._make(
-            self.data[rows],
-            np.r_[0, np.cumsum(sizes)].astype(np.int64),
-            labels,
-            self.columns,
-            self.rows[rows],
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BagsDescription:
-    """Sizes, dimension and memory of bags."""
-
-    n_bags: int
-    n_points: int
-    dim: int
-    smallest: int
-    median: float
-    largest: int
-    dtype: str
-    memory: int
-
-    def _rows(self) -> list[tuple[str, str]]:
-        return [
-            ("bags", f"{self.n_bags}"),
-            ("points", f"{self.n_points}"),
-            ("dimension", f"{self.dim}"),
-            ("smallest bag", f"{self.smallest}"),
-            ("median bag", f"{self.median:g}"),
-            ("largest bag", f"{self.largest}"),
-            ("dtype", self.dtype),
-            ("memory", _bytes(self.memory)),
-        ]
-
-    def summary(self) -> str:
-        """Return a small table as text."""
-        return "\n".join(f"{name:<18}{value}" for name, value in self._rows())
-
-    def to_frame(self) -> Any:
-        """Return the same as a pandas data frame of one row."""
-        import pandas as pd
-
-        return pd.DataFrame([{name: getattr(self, name) for name in self.__slots__}])
-
-
-def require_size(sizes: Array, labels: Array, least: int, purpose: str) -> None:
-    """Refuse bags with fewer than `least` rows, naming the first one and the remedy."""
-    for i in np.flatnonzero(sizes < least)[:1]:
-        rows = "1 row" if sizes[i] == 1 else f"{sizes[i]} rows"
-        raise ValueError(
-            f"{describe_bag(labels[i], int(i))} has {rows} (n_samples={sizes[i]}); "
-            f"{purpose} needs at least {least}. Drop it with bags.drop_small({least})."
-        )
-
-
-def _check_labels(labels: Array, n_bags: int) -> None:
-    if len(labels) != n_bags:
-        raise ValueError(f"there are {n_bags} bags, but {len(labels)} labels.")
-    seen: set[Any] = set()
-    for i, label in enumerate(labels.tolist()):
-        if label in seen:
-            raise ValueError(
-                f"the label {label!r} is used twice (again at index {i}); labels must be distinct."
-            )
-        seen.add(label)
-
-
-def _check_not_empty(sizes: Array, labels: Array) -> None:
-    for i in np.flatnonzero(sizes <= 0)[:1]:
-        raise ValueError(
-            f"{describe_bag(labels[i], int(i))} has 0 rows; leave it out, its mean is not defined."
-        )
-
-
-def _bytes(count: int) -> str:
-    size = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} TB"

@@ -3,198 +3,26 @@
 Step 6 of the way of the data: ``fit`` goes from bags to weights, and keeps W and what follows from it.
 """
 
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import weights as _weights
 from .bags import Bags
-from .embedding import KernelMeans
-from .inputs import describe_bag, factorize
+from .estimator_base import BagEstimator, Base
 from .kernels import Kernel
-from .report import EstimatorReport
 from .similarity import gaussian_neighbors, known_mse, neighbors
 from .statistics import BagStatistics, bag_statistics
 from .theory import theorems
 from .tuning import Tuning, held_out_risk, tune_stb
 
-__all__ = ["MTA", "RKMSE", "STB", "BagEstimator", "JamesStein", "NaiveMean"]
+__all__ = ["MTA", "RKMSE", "STB", "JamesStein", "NaiveMean"]
 
 Array = npt.NDArray[np.float64]
 
 # MTA stb is scale dependent: gamma multiplies the squared error. These are multiples of B / average error.
 _MTA_STRENGTHS = np.geomspace(0.02, 200.0, 17)
-
-
-@dataclass(frozen=True)
-class _Base:
-    """The bags whose naive means the weights combine, where they are not those that were fitted."""
-
-    bags: Bags
-    statistics: BagStatistics
-
-
-class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """What all estimators share: bags in, weights out."""
-
-    kernel: Kernel | str
-    n_threads: int | None
-    _base: _Base | None = None
-
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
-        """Estimate the mean of each bag.
-
-        Parameters
-        ----------
-        X : Bags, list of arrays, or array or data frame of shape (n, d)
-            A long table needs `groups`; without them it is one bag.
-        y : ignored
-        groups : array-like of shape (n,), optional
-            The bag of each row of a long table.
-
-        Returns
-        -------
-        self
-        """
-        bags = self._as_bags(X, groups, reset=True)
-        self.bags_ = bags
-        self.labels_ = bags.labels
-        self.statistics_ = bag_statistics(bags, self.kernel, n_threads=self.n_threads)
-        self.kernel_ = self.statistics_.kernel
-        self.weights_ = self._find_weights(bags, self.statistics_)
-        base = self._base_statistics()
-        self.embedding_ = KernelMeans(
-            self._base_bags(), self.kernel_, self.weights_, self.labels_, statistics=base
-        )
-        self.__dict__.pop("means_", None)  # of an earlier fit
-        if base.means is not None:
-            self.means_ = self.weights_ @ base.means
-        return self
-
-    def _find_weights(self, bags: Bags, s: BagStatistics) -> Any:
-        raise NotImplementedError
-
-    def transform(self, X: Any, *, groups: Any = None) -> Array:
-        """Give each row the estimated mean of its bag.
-
-        Parameters
-        ----------
-        X : Bags, list of arrays, or array or data frame of shape (n, d)
-        groups : array-like of shape (n,), optional
-            The bag of each row; bags that were not fitted are refused.
-
-        Returns
-        -------
-        ndarray of shape (n, d)
-        """
-        check_is_fitted(self)
-        means = self.means_
-        index = self._bag_of_rows(X, groups)
-        return means[index]
-
-    def fit_transform(self, X: Any, y: Any = None, *, groups: Any = None) -> Array:
-        """Fit, and give each row the estimated mean of its bag."""
-        return self.fit(X, y, groups=groups).transform(X, groups=groups)
-
-    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float:
-        r"""Return how well the estimates fit other points of the same bags; larger is better.
-
-        Minus the average over bags of
-        :math:`|\tilde\mu_i|^2 - 2 \langle \tilde\mu_i, \hat\mu_i(X) \rangle`: minus an unbiased
-        estimate of the squared error, up to a constant. ``GridSearchCV`` uses it, with folds that keep some
-        rows of each bag, e.g. ``StratifiedKFold`` on the groups.
-
-        Parameters
-        ----------
-        X : as in :meth:`fit`
-        y : ignored
-        groups : array-like of shape (n,), optional
-        """
-        check_is_fitted(self)
-        held_out = self._as_bags(X, groups, reset=False)
-        index = self._positions(held_out.labels)
-        tested = KernelMeans(held_out, self.kernel_)
-        cross = tested.inner(self.embedding_)
-        norms = np.diagonal(self.gram_)[index]
-        return float(np.mean(2 * cross[np.arange(len(index)), index] - norms))
-
-    @property
-    def gram_(self) -> Array:
-        """The inner products of the estimates, (B, B), for learners with a precomputed kernel."""
-        check_is_fitted(self)
-        return self.embedding_.gram
-
-    def __getattr__(self, name: str) -> Any:
-        # Only called for what is missing: say why the means are, with another kernel than the linear one.
-        if name == "means_" and "kernel_" in self.__dict__:
-            raise AttributeError(
-                f"with {self.kernel_!r} the estimates are functions, not vectors: see embedding_ and gram_."
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def _base_bags(self) -> Bags:
-        """Return the bags whose naive means the weights combine."""
-        return self.bags_ if self._base is None else self._base.bags
-
-    def _base_statistics(self) -> BagStatistics:
-        return self.statistics_ if self._base is None else self._base.statistics
-
-    def _naive_error(self) -> Array | None:
-        """Return the squared errors of the naive means, known or estimated, or None."""
-        variance = getattr(self, "variance", None)
-        if variance is not None:
-            return known_mse(self.statistics_, variance)
-        return self.statistics_.naive_mse if (self.statistics_.sizes >= 2).all() else None
-
-    def _as_bags(self, X: Any, groups: Any, *, reset: bool) -> Bags:
-        if isinstance(X, Bags) or _is_list_of_arrays(X):
-            if groups is not None:
-                raise ValueError("groups belong to a long table; these are bags already.")
-            bags = X if isinstance(X, Bags) else Bags.from_list(X)
-            if reset:
-                self.n_features_in_ = bags.dim
-                if bags.columns is not None:
-                    self.feature_names_in_ = np.array(bags.columns, dtype=object)
-                else:
-                    self.__dict__.pop("feature_names_in_", None)
-            elif bags.dim != self.n_features_in_:
-                raise ValueError(f"the bags have {bags.dim} columns, but {self.n_features_in_} were fitted.")
-            return bags
-        table = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1)
-        labels = np.zeros(len(table), dtype=np.int64) if groups is None else groups
-        names = getattr(self, "feature_names_in_", None)
-        return Bags.from_groups(table, labels, None if names is None else list(names))
-
-    def _bag_of_rows(self, X: Any, groups: Any) -> npt.NDArray[np.int64]:
-        if isinstance(X, Bags) or _is_list_of_arrays(X):
-            bags = self._as_bags(X, groups, reset=False)
-            return np.repeat(self._positions(bags.labels), bags.sizes)
-        table = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        if groups is None:
-            if len(self.labels_) > 1:
-                raise ValueError(
-                    f"{len(self.labels_)} bags were fitted; say which bag each row belongs to, with groups."
-                )
-            return np.zeros(len(table), dtype=np.int64)
-        codes, labels = factorize(groups)
-        if len(codes) != len(table):
-            raise ValueError(f"X has {len(table)} rows, but groups has {len(codes)} labels; one label a row.")
-        return self._positions(labels)[codes]
-
-    def _positions(self, labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        known = {label: i for i, label in enumerate(self.labels_.tolist())}
-        for i, label in enumerate(labels.tolist()):
-            if label not in known:
-                raise ValueError(f"{describe_bag(label, i)} was not fitted; there is no estimate for it.")
-        return np.array([known[label] for label in labels.tolist()], dtype=np.int64)
-
-
-def _is_list_of_arrays(X: Any) -> bool:
-    return isinstance(X, (list, tuple)) and len(X) > 0 and all(isinstance(bag, np.ndarray) for bag in X)
 
 
 class NaiveMean(BagEstimator):
@@ -345,14 +173,14 @@ class STB(BagEstimator):
         first, second = (bag_statistics(part, s.kernel, n_threads=self.n_threads) for part in parts)
         W, self.neighbors_, self.gamma_ = self._weights_from(first)
         if not self.cross_fit:
-            self._base = _Base(parts[1], second)
+            self._base = Base(parts[1], second)
             return W
         W_swapped, *_ = self._weights_from(second)
         renamed = [
             part.relabel([(label, k) for label in part.labels.tolist()]) for k, part in enumerate(parts)
         ]
         both = Bags.concat(renamed)
-        self._base = _Base(both, bag_statistics(both, s.kernel, n_threads=self.n_threads))
+        self._base = Base(both, bag_statistics(both, s.kernel, n_threads=self.n_threads))
         return np.hstack([W_swapped, W]) / 2
 
     def _choose(self, bags: Bags, kernel: Kernel, rng: np.random.Generator) -> None:
@@ -540,5 +368,5 @@ class JamesStein(BagEstimator):
         # A given target takes part like a bag of one point, so the estimate stays a linear map.
         point = Bags.from_list([np.atleast_2d(np.asarray(self.target, dtype=np.float64))], labels=["target"])
         both = Bags.concat([bags.relabel(range(len(bags))), point])
-        self._base = _Base(both, bag_statistics(both, s.kernel, n_threads=self.n_threads))
+        self._base = Base(both, bag_statistics(both, s.kernel, n_threads=self.n_threads))
         return np.column_stack([W, 1 - np.diagonal(W)])

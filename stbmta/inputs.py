@@ -15,11 +15,14 @@ __all__ = [
     "as_labels",
     "as_matrix",
     "check_finite",
+    "check_labels",
+    "check_not_empty",
     "describe_bag",
     "factorize",
     "frame_columns",
     "plain_labels",
     "read_table",
+    "require_size",
 ]
 
 Array = npt.NDArray[Any]
@@ -132,6 +135,37 @@ def as_labels(labels: Iterable[Hashable]) -> Array:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
+
+
+def require_size(sizes: Array, labels: Array, least: int, purpose: str) -> None:
+    """Refuse bags with fewer than `least` rows, naming the first one and the remedy."""
+    for i in np.flatnonzero(sizes < least)[:1]:
+        rows = "1 row" if sizes[i] == 1 else f"{sizes[i]} rows"
+        raise ValueError(
+            f"{describe_bag(labels[i], int(i))} has {rows} (n_samples={sizes[i]}); "
+            f"{purpose} needs at least {least}. Drop it with bags.drop_small({least})."
+        )
+
+
+def check_labels(labels: Array, n_bags: int) -> None:
+    """Refuse labels that are too many, too few or not distinct."""
+    if len(labels) != n_bags:
+        raise ValueError(f"there are {n_bags} bags, but {len(labels)} labels.")
+    seen: set[Any] = set()
+    for i, label in enumerate(labels.tolist()):
+        if label in seen:
+            raise ValueError(
+                f"the label {label!r} is used twice (again at index {i}); labels must be distinct."
+            )
+        seen.add(label)
+
+
+def check_not_empty(sizes: Array, labels: Array) -> None:
+    """Refuse a bag without rows."""
+    for i in np.flatnonzero(sizes <= 0)[:1]:
+        raise ValueError(
+            f"{describe_bag(labels[i], int(i))} has 0 rows; leave it out, its mean is not defined."
+        )
 
 
 def plain_labels(labels: Array) -> Array:
