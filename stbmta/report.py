@@ -13,8 +13,9 @@ from .tuning import unbiased_risk
 
 __all__ = ["EstimatorReport"]
 
-# A summary shows this many bags at most; to_frame() has them all.
+# A summary shows this many bags and features at most; to_frame() has them all.
 _ROWS = 12
+_FEATURES = 3
 
 
 class EstimatorReport:
@@ -34,20 +35,16 @@ class EstimatorReport:
         raise NotImplementedError
 
     def summary(self) -> Any:
-        """Return the main figures, as a statsmodels ``Summary``; print it, or use its ``as_html``.
-
-        The estimated error is unbiased for fixed weights; weights that were chosen on the same data make it
-        look somewhat better than it is.
-        """
+        """Return the main figures, as a statsmodels ``Summary``; print it, or use its ``as_html``."""
         from statsmodels.iolib.summary import Summary
         from statsmodels.iolib.table import SimpleTable
-        from statsmodels.iolib.tableformatting import fmt_2cols
+        from statsmodels.iolib.tableformatting import fmt_params
 
         check_is_fitted(self)
         frame = self.to_frame()
         facts = [
             ("Method:", type(self).__name__),
-            ("Kernel:", repr(self.kernel_)),
+            ("Kernel:", _short(self.kernel_)),
             ("No. bags:", str(len(frame))),
             ("No. points:", str(len(self.bags_.data))),
             ("Dimension:", str(self.bags_.dim)),
@@ -59,33 +56,44 @@ class EstimatorReport:
                 facts.append((f"{name}:", f"{np.mean(value):.4g}" + (" (average)" if np.ndim(value) else "")))
         if "neighbors" in frame:
             facts.append(("Avg. neighbors:", f"{frame['neighbors'].mean():.4g}"))
+        tuning = getattr(self, "tuning_", None)
+        if tuning is not None:
+            facts.append(("K-fold change:", f"{tuning.risk.min():.4g}"))
         if "naive_error" in frame:
             facts.append(("Avg. naive error:", f"{frame['naive_error'].mean():.4g}"))
         if "estimated_error" in frame:
-            facts.append(("Avg. estim. error:", f"{frame['estimated_error'].mean():.4g}"))
+            facts.append(("Avg. estimated:", f"{frame['estimated_error'].mean():.4g}"))
+        facts_format = {**fmt_params, "data_fmts": ["%s"], "table_dec_below": "", "colsep": "   "}
         half = -(-len(facts) // 2)
-        left, right = facts[:half], facts[half:] + [("", "")] * (2 * half - len(facts))
-        cells = [[*a, *b] for a, b in zip(left, right, strict=True)]
+        title = f"{type(self).__name__} estimates of {len(frame)} means"
+        left, right = (
+            SimpleTable(
+                [[value] for _, value in part],
+                stubs=[name for name, _ in part],
+                title=title,
+                txt_fmt=facts_format,
+            )
+            for part in (facts[:half], facts[half:] + [("", "")] * (2 * half - len(facts)))
+        )
+        left.extend_right(right)
+        features = 0 if self.statistics_.means is None else self.bags_.dim
+        shown = frame.iloc[:_ROWS, : len(frame.columns) - features + min(features, _FEATURES)]
+        bags = SimpleTable(
+            [[f"{value:.4g}" for value in row] for row in shown.to_numpy(dtype=float)],
+            headers=[str(name) for name in shown.columns],
+            stubs=[str(label) for label in shown.index],
+            txt_fmt=fmt_params,
+        )
         result = Summary()
-        result.tables.append(
-            SimpleTable(
-                [[a[1], f"  {a[2]}", a[3]] for a in cells],
-                stubs=[a[0] for a in cells],
-                title=f"{type(self).__name__} estimates of {len(frame)} means",
-                txt_fmt=fmt_2cols,
-            )
-        )
-        shown = frame.iloc[:_ROWS, : 4 + 4]
-        result.tables.append(
-            SimpleTable(
-                [[f"{value:.4g}" for value in row] for row in shown.to_numpy(dtype=float)],
-                headers=[str(name) for name in shown.columns],
-                stubs=[str(label) for label in shown.index],
-                txt_fmt=fmt_2cols,
-            )
-        )
+        result.tables = [left, bags]
+        notes = [
+            "estimated_error is unbiased for fixed weights; weights chosen on the same data make it optimistic."
+        ]
         if len(frame) > len(shown) or frame.shape[1] > shown.shape[1]:
-            result.add_extra_txt([f"{len(shown)} of {len(frame)} bags are shown; to_frame() has all."])
+            notes.append(
+                f"{len(shown)} of {len(frame)} bags are shown; to_frame() has all bags and features."
+            )
+        result.add_extra_txt(notes)
         return result
 
     def to_frame(self) -> Any:
@@ -94,8 +102,9 @@ class EstimatorReport:
         Returns
         -------
         pandas.DataFrame
-            Indexed by label. `naive_error` is the estimated squared error of the naive mean,
-            `estimated_error` that of the estimate (see :func:`stbmta.tuning.unbiased_risk`).
+            Indexed by label. `naive_error` is the (estimated) squared error of the naive mean,
+            `estimated_error` that of the estimate: the larger of :func:`stbmta.tuning.unbiased_risk`, which
+            can fall below 0, and the variance of the weighted average, below which no error can fall.
         """
         import pandas as pd
 
@@ -109,10 +118,17 @@ class EstimatorReport:
         if mse is not None:
             columns["naive_error"] = mse
             if self._base_statistics() is s:
-                columns["estimated_error"] = unbiased_risk(self.weights_, s, mse=mse)
+                variance = (self.weights_ * self.weights_) @ mse
+                columns["estimated_error"] = np.maximum(unbiased_risk(self.weights_, s, mse=mse), variance)
         frame = pd.DataFrame(columns, index=labels_index(self.labels_))
         if s.means is not None:
             names = getattr(self, "feature_names_in_", None)
             names = [f"x{k}" for k in range(s.dim)] if names is None else list(names)
             frame = pd.concat([frame, pd.DataFrame(self.means_, index=frame.index, columns=names)], axis=1)
         return frame
+
+
+def _short(kernel: Kernel) -> str:
+    """Name a kernel with its numbers to four digits."""
+    numbers = [f"{value:.4g}" if isinstance(value, float) else str(value) for value in vars(kernel).values()]
+    return f"{type(kernel).__name__}({', '.join(numbers)})"

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .bags import Bags, require_size
+from .container import BagsContainer
 from .jit import moments
 from .kernels import Kernel, Linear, Precomputed, as_kernel
 from .sums import canonical_order, cross_sums, data_center, part_sums
@@ -253,7 +254,7 @@ def cross_statistics(
     return sums[np.ix_(np.argsort(left), np.argsort(right))] / counts
 
 
-def centered_means(bags: Bags, n_threads: int | None = None) -> tuple[Array, Array, Array]:
+def centered_means(bags: BagsContainer, n_threads: int | None = None) -> tuple[Array, Array, Array]:
     """Return the center of the data, the naive means less the center, and each bag's sum of squares.
 
     Returns
