@@ -63,7 +63,7 @@ class EstimatorReport:
             facts.append(("Avg. naive error:", f"{frame['naive_error'].mean():.4g}"))
         if "estimated_error" in frame:
             facts.append(("Avg. estimated:", f"{frame['estimated_error'].mean():.4g}"))
-        facts_format = {**fmt_params, "data_fmts": ["%s"], "table_dec_below": "", "colsep": "   "}
+        facts_format = {**fmt_params, "data_fmts": ["%s"], "colsep": "   "}
         half = -(-len(facts) // 2)
         title = f"{type(self).__name__} estimates of {len(frame)} means"
         left, right = (
