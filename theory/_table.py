@@ -7,21 +7,21 @@ import numpy as np
 
 
 def format_value(value: Any) -> str:
-    """Show numbers with four significant digits, large counts in full, and the rest as they are.
+    """Show numbers with four significant digits, those above a thousand in full, the rest as they are.
 
     Examples
     --------
-    >>> format_value(0.123456), format_value(12345), format_value(None)
-    ('0.1235', '12,345', '')
+    >>> format_value(0.123456), format_value(12345.67), format_value(None)
+    ('0.1235', '12,345.7', '')
     """
     if value is None:
         return ""
     if isinstance(value, bool | np.bool_ | str):
         return str(value)
     number = float(value)
-    if number == round(number) and abs(number) < 1e9:
-        return f"{int(number):,}"
-    return f"{number:.4g}"
+    if not np.isfinite(number) or not 1e3 <= abs(number) < 1e9:
+        return f"{number:.4g}"
+    return f"{number:,.0f}" if number == round(number) else f"{number:,.1f}"
 
 
 def format_table(columns: Mapping[str, Sequence[Any]]) -> str:

@@ -20,6 +20,7 @@ from .events import EventProbabilities
 __all__ = [
     "Correction",
     "Family",
+    "exact_dim",
     "exact_event_probabilities",
     "exact_inner",
     "exact_log_level",
@@ -239,6 +240,33 @@ def exact_log_level(tau: ArrayLike, dim: ArrayLike, ratio: ArrayLike = 1 / 3) ->
     return _smallest_log_level(tau, check.dim(dim), ratio)[()]
 
 
+def exact_dim(
+    tau: ArrayLike, n_bags: ArrayLike, alpha: ArrayLike, ratio: ArrayLike = 1 / 3, *, family: Family = "all"
+) -> Value:
+    """Smallest dimension, a real number, in which `exact_tau` does not exceed tau.
+
+    Parameters
+    ----------
+    tau : array_like
+        Above 0.
+    n_bags, alpha, ratio, family
+        As in `exact_tau`.
+
+    Returns
+    -------
+    float or ndarray
+        About ``32 z^2 / ((1 - ratio) tau)^2`` for small tau. At least 1.
+
+    Examples
+    --------
+    >>> int(np.ceil(exact_dim(tau=1.0, n_bags=100, alpha=0.05)))
+    2151
+    """
+    ratio = check.real("ratio", ratio, at_least=0, below=1, hint="It is tau' / tau.")
+    log_p = pair_log_level(n_bags, alpha, family=family)
+    return _smallest_dim(check.real("tau", tau, above=0), log_p, ratio)[()]
+
+
 def exact_inner(n_bags: ArrayLike, dim: ArrayLike, alpha: ArrayLike) -> Value:
     """Smallest c with ``P(C(c)) <= alpha``, from the exact law of ``<e_i, e_j>``.
 
@@ -344,6 +372,18 @@ def _smallest_tau(log_p: float, dim: float, ratio: float) -> float:
     z = -float(ndtri_exp(min(log_p, -0.7)))
     guess = 4 * np.sqrt(2) * z / ((1 - ratio) * np.sqrt(dim))
     return positive_root(lambda tau: _miss(tau, dim, log_p, ratio) - log_p, guess + guess**2)
+
+
+@np.vectorize(otypes=[float])
+def _smallest_dim(tau: float, log_p: float, ratio: float) -> float:
+    def excess(dim: float) -> float:
+        return _miss(tau, dim, log_p, ratio) - log_p
+
+    if excess(1.0) <= 0:
+        return 1.0
+    z = float(ndtri_exp(min(log_p, -0.7)))
+    guess = 8 * (z * (np.sqrt(1 + tau) + np.sqrt(1 + ratio * tau)) / ((1 - ratio) * tau)) ** 2
+    return positive_root(lambda dim: excess(max(dim, 1.0)), guess)
 
 
 @np.vectorize(otypes=[float])

@@ -14,6 +14,7 @@ from ._check import Value
 from .confidence import lower_tau, upper_tau
 from .events import EventProbabilities
 from .exact import (
+    exact_dim,
     exact_event_probabilities,
     exact_inner,
     exact_log_level,
@@ -31,6 +32,7 @@ __all__ = [
     "delta",
     "delta_max",
     "event_probabilities",
+    "exact_dim",
     "exact_event_probabilities",
     "exact_inner",
     "exact_log_level",

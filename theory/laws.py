@@ -13,6 +13,7 @@ keeps the relative accuracy however small the probability is. `scipy.stats` lose
 """
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 Complex = NDArray[np.complex128]
+Array = TypeVar("Array", Floats, Complex)
 
 STEP = 0.08  # of the midpoint rule
 NODES = np.sinh(STEP * (np.arange(180) + 0.5))  # dense near the saddlepoint, sparse far out
@@ -274,7 +276,7 @@ def _contour(
     return tail, (weights * values.imag).sum(axis=-1)
 
 
-def _log1pmx(z: NDArray[np.generic]) -> NDArray[np.generic]:
+def _log1pmx(z: Array) -> Array:
     """``log(1 + z) - z`` without cancellation: a series in r = z / (2 + z) where z is small."""
     r = z / (2 + z)
     square = r**2

@@ -1,0 +1,365 @@
+"""Covering numbers of a set of means: how many balls of one radius hold them all.
+
+Both theorems use the covering number at radius `stbmta.theory.theorems.covering_radius`; an upper bound
+keeps them valid. Balls are closed and may be centered anywhere. The lower bounds are packings: points more
+than two radii apart lie in different balls.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _check as check
+from . import _cover, exact
+from ._check import Floats
+from ._table import format_table
+from .covering_exact import exact_covering_number
+from .covering_sets import ball_covering, cluster_covering, cube_covering, sparse_covering, sphere_covering
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "CoveringNumber",
+    "CoveringProfile",
+    "ball_covering",
+    "cluster_covering",
+    "covering_number",
+    "covering_number_gram",
+    "covering_number_noisy",
+    "covering_profile",
+    "cube_covering",
+    "exact_covering_number",
+    "sparse_covering",
+    "sphere_covering",
+]
+
+_TIES = 1 + 1e-12  # points at exactly the radius are covered, whatever the rounding of squares
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoveringNumber:
+    """Certified interval for a covering number.
+
+    Attributes
+    ----------
+    radius : float
+        Radius of the balls.
+    lower, upper : int
+        ``lower <= covering number <= upper``.
+    n_points : int
+        Number of points.
+    centers : ndarray of int
+        Points whose balls cover all points. There are ``upper`` of them; in one dimension there may be
+        more, since the best balls are not centered at points.
+    packing : ndarray of int
+        Points more than two radii apart, ``lower`` of them.
+    confidence : float
+        Probability with which the interval holds: 1 if it is certain, nan if nothing is certified.
+    """
+
+    radius: float
+    lower: int
+    upper: int
+    n_points: int
+    centers: NDArray[np.int64]
+    packing: NDArray[np.int64]
+    confidence: float = 1.0
+
+    @property
+    def exact(self) -> bool:
+        """Whether both ends agree."""
+        return self.lower == self.upper
+
+    @property
+    def ratio(self) -> float:
+        """Upper end over the number of points: the N / B of the theorems."""
+        return self.upper / self.n_points
+
+    def summary(self) -> str:
+        """Give a table of one row."""
+        row = [self.radius, self.n_points, self.lower, self.upper, self.ratio, self.confidence]
+        names = ["radius", "points", "lower", "upper", "upper / points", "confidence"]
+        return format_table({name: [value] for name, value in zip(names, row, strict=True)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoveringProfile:
+    """Intervals for the covering numbers at many radii.
+
+    Attributes
+    ----------
+    radii : ndarray
+        The radii.
+    lower, upper : ndarray of int
+        ``lower <= covering number <= upper`` at each radius.
+    n_points : int
+        Number of points.
+    """
+
+    radii: Floats
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    n_points: int
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row for each radius."""
+        import pandas as pd
+
+        columns = {"lower": self.lower, "upper": self.upper, "ratio": self.upper / self.n_points}
+        return pd.DataFrame(columns, index=pd.Index(self.radii, name="radius"))
+
+    def summary(self) -> str:
+        """Give a table with one row for each radius."""
+        columns = {"radius": self.radii, "lower": self.lower, "upper": self.upper}
+        return format_table({name: list(values) for name, values in columns.items()})
+
+
+def covering_number(points: ArrayLike, radius: float) -> CoveringNumber:
+    """Certified interval for the covering number of a set of points.
+
+    Parameters
+    ----------
+    points : array_like, shape (B, d)
+        The means; a one-dimensional array is d = 1.
+    radius : float
+        Radius of the closed balls, above 0.
+
+    Returns
+    -------
+    CoveringNumber
+        The upper end is a greedy set cover with balls around points, the lower end a greedy packing from
+        the outside in. Both also bracket the number of balls *centered at points*, except in one dimension,
+        where the interval is the exact number for balls centered anywhere.
+
+    Notes
+    -----
+    Time at most O(B^2 d), O(B d) times the number of balls for structured sets; memory O(B) beyond one copy
+    of the points. 20,000 points in dimension 100 take about a second, 12 if no two share a ball.
+
+    See Also
+    --------
+    exact_covering_number : for a few dozen points.
+
+    Examples
+    --------
+    >>> c = covering_number([[0.0, 0.0], [0.0, 1.0], [5.0, 5.0]], radius=1.0)
+    >>> c.lower, c.upper, c.centers.tolist()
+    (2, 2, [0, 2])
+    """
+    data, size = _points(points), _radius(radius)
+    if data.shape[1] == 1:
+        return _on_the_line(data[:, 0], size)
+    return _interval(data, False, np.zeros(len(data)), size, size**2 * _TIES, 4 * size**2 * _TIES)
+
+
+def covering_number_gram(
+    gram: ArrayLike, radius: float, naive_mse: ArrayLike | None = None
+) -> CoveringNumber:
+    """Interval for the covering number of points known by their inner products.
+
+    Parameters
+    ----------
+    gram : array_like, shape (B, B)
+        Inner products, such as mean kernel values between bags.
+    radius : float
+        Radius of the closed balls.
+    naive_mse : array_like, shape (B,), optional
+        If the Gram matrix is that of *naive* means, their squared errors, diagonal pairs included in the
+        Gram matrix. Squared distances are then made unbiased, ``|naive_i - naive_j|^2 - s_i^2 - s_j^2``, and
+        nothing is certified: ``confidence`` is nan.
+
+    Returns
+    -------
+    CoveringNumber
+        Distances have an absolute error of about 1e-16 times the diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[0.0, 0.0], [0.0, 1.0], [5.0, 5.0]])
+    >>> covering_number_gram(x @ x.T, radius=1.0).upper
+    2
+    """
+    data, size = _matrix("gram", gram), _radius(radius)
+    if data.shape[0] != data.shape[1]:
+        raise ValueError(f"gram must be square; found shape {data.shape}.")
+    offsets = np.zeros(len(data)) if naive_mse is None else _noise(naive_mse, len(data))
+    confidence = 1.0 if naive_mse is None else float("nan")
+    return _interval(data, True, offsets, size, size**2 * _TIES, 4 * size**2 * _TIES, confidence)
+
+
+def covering_number_noisy(
+    naive: ArrayLike, radius: float, naive_mse: ArrayLike, *, alpha: float | None = None
+) -> CoveringNumber:
+    """Interval for the covering number of the *true* means, from naive means.
+
+    Parameters
+    ----------
+    naive : array_like, shape (B, d)
+        Naive means.
+    radius : float
+        Radius of the closed balls around true means.
+    naive_mse : array_like
+        Squared errors of the naive means: one number, or one for each bag.
+    alpha : float, optional
+        Error probability of the interval, in the isotropic Gaussian setting with one common, known
+        ``naive_mse``. Without it the unbiased squared distances are used as if they were the truth.
+
+    Returns
+    -------
+    CoveringNumber
+        Without ``alpha`` an estimate: nothing is certified and ``confidence`` is nan. With ``alpha``, the
+        interval holds with probability 1 - alpha: two bags share a ball only if the exact upper confidence
+        bound of their distance allows it, and are packed only if the lower one does.
+
+    Notes
+    -----
+    Each end has half of ``alpha``, Bonferroni over all pairs. In low dimension the certified upper end is
+    often B: the noise does not allow better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> naive = rng.normal(size=(50, 2000)) / 10  # all true means are zero
+    >>> covering_number_noisy(naive, radius=3.0, naive_mse=20.0, alpha=0.05).upper
+    1
+    """
+    data, size = _points(naive), _radius(radius)
+    noise = _noise(naive_mse, len(data))
+    if alpha is None:
+        limits = size**2 * _TIES, 4 * size**2 * _TIES
+        return _interval(data, False, noise, size, *limits, float("nan"))
+    if np.ptp(noise) > 0 or noise[0] == 0:
+        raise ValueError("alpha needs one common naive_mse above 0; leave alpha out for unequal bags.")
+    bags, dim = data.shape
+    share = float(check.alpha(alpha)) / 2
+    unit = noise[0]
+    cover = unit * exact.exact_zeta(size**2 / unit, bags, dim, share) if bags > 1 else 0.0
+    apart = unit * exact.exact_zeta_power(4 * size**2 / unit, bags, dim, share) if bags > 1 else 0.0
+    return _interval(data, False, np.zeros(bags), size, float(cover), float(apart), 1 - float(alpha))
+
+
+def covering_profile(points: ArrayLike, radii: ArrayLike) -> CoveringProfile:
+    """Intervals for the covering numbers at many radii, from one farthest-first traversal.
+
+    Parameters
+    ----------
+    points : array_like, shape (B, d)
+        The means.
+    radii : array_like
+        Radii above 0.
+
+    Returns
+    -------
+    CoveringProfile
+        The traversal takes the farthest point again and again. Those taken at a distance above r cover at
+        radius r, those taken at a distance above 2 r are a packing. Looser than `covering_number`, but all
+        radii cost as much as the smallest.
+
+    Examples
+    --------
+    >>> p = covering_profile([[0.0, 0.0], [0.0, 1.0], [5.0, 5.0]], radii=[0.1, 1.0, 10.0])
+    >>> p.lower.tolist(), p.upper.tolist()
+    ([3, 2, 1], [3, 2, 1])
+    """
+    data = _points(points)
+    sizes = np.atleast_1d(check.size("radii", radii, positive=True))
+    distance = _from_mean(data, False)
+    _, gaps = _cover.farthest_first(
+        data, False, np.zeros(len(data)), int(np.argmin(distance)), float(sizes.min() ** 2 * _TIES)
+    )
+    limits = sizes[:, np.newaxis] ** 2 * _TIES
+    return CoveringProfile(
+        radii=sizes,
+        lower=(gaps > 4 * limits).sum(axis=1),
+        upper=(gaps > limits).sum(axis=1),
+        n_points=len(data),
+    )
+
+
+def _interval(
+    data: Floats,
+    is_gram: bool,
+    offsets: Floats,
+    radius: float,
+    cover_limit: float,
+    packing_limit: float,
+    confidence: float = 1.0,
+) -> CoveringNumber:
+    """Cover where scores are within one limit, pack where they exceed the other."""
+    outside_in = np.argsort(-_from_mean(data, is_gram), kind="stable")
+    packing = _cover.packing(data, is_gram, offsets, packing_limit, outside_in)
+    separated = len(packing) == len(data)  # then every cover has as many balls
+    centers = np.sort(packing) if separated else _cover.greedy_cover(data, is_gram, offsets, cover_limit)
+    return CoveringNumber(
+        radius=radius,
+        lower=len(packing),
+        upper=len(centers),
+        n_points=len(data),
+        centers=centers,
+        packing=packing,
+        confidence=confidence,
+    )
+
+
+def _on_the_line(x: Floats, radius: float) -> CoveringNumber:
+    """Exact in one dimension: each ball starts at the leftmost point that is not covered yet."""
+    order = np.argsort(x, kind="stable")
+    line = x[order]
+    reach = radius * _TIES
+
+    def starts(length: float) -> list[int]:
+        found, k = [], 0
+        while k < len(line):
+            found.append(k)
+            k = int(np.searchsorted(line, line[k] + length, side="right"))
+        return found
+
+    centers, k = [], 0
+    while k < len(line):
+        center = int(np.searchsorted(line, line[k] + reach, side="right")) - 1
+        centers.append(center)
+        k = int(np.searchsorted(line, line[center] + reach, side="right"))
+    packing = order[starts(2 * reach)]
+    return CoveringNumber(
+        radius=radius,
+        lower=len(packing),
+        upper=len(packing),
+        n_points=len(x),
+        centers=order[centers],
+        packing=packing,
+    )
+
+
+def _from_mean(data: Floats, is_gram: bool) -> Floats:
+    """Squared distances from the mean of all points, up to a constant."""
+    if is_gram:
+        return np.diagonal(data) - 2 * data.mean(axis=1)
+    return ((data - data.mean(axis=0)) ** 2).sum(axis=1)
+
+
+def _matrix(name: str, values: ArrayLike) -> Floats:
+    array = np.ascontiguousarray(check.real(name, values))
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"{name} must be a matrix with at least one row; found shape {array.shape}.")
+    return array
+
+
+def _points(points: ArrayLike) -> Floats:
+    array = np.asarray(points)
+    return _matrix("points", array[:, np.newaxis] if array.ndim == 1 else array)
+
+
+def _noise(naive_mse: ArrayLike, n: int) -> Floats:
+    noise = check.size("naive_mse", naive_mse)
+    if noise.ndim > 1 or noise.size not in (1, n):
+        raise ValueError(f"naive_mse must be one number or {n} of them; found shape {noise.shape}.")
+    return np.ascontiguousarray(np.broadcast_to(noise, (n,)))
+
+
+def _radius(radius: float) -> float:
+    return float(check.size("radius", radius, positive=True))

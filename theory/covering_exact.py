@@ -1,0 +1,96 @@
+"""Exact covering numbers of a few points, by integer programming."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from . import _check as check
+from ._check import Floats
+
+__all__ = ["exact_covering_number"]
+
+_TIES = 1 + 1e-9
+_MOST_BALLS = 200_000
+
+
+def exact_covering_number(points: ArrayLike, radius: float, *, anywhere: bool = True) -> int:
+    """Smallest number of closed balls of one radius that hold all points.
+
+    Parameters
+    ----------
+    points : array_like, shape (B, d)
+        A few dozen points at most.
+    radius : float
+        Radius of the balls, above 0.
+    anywhere : bool, default True
+        Whether a ball may be centered anywhere, as in the theorems, or only at one of the points.
+
+    Returns
+    -------
+    int
+
+    Notes
+    -----
+    A smallest ball around some points is the circumscribed ball of at most d + 1 of them. So the candidates are
+    the circumscribed balls of all subsets up to that size with a radius within the limit; an integer program
+    chooses among them.
+
+    Examples
+    --------
+    >>> triangle = [[0.0, 0.0], [2.0, 0.0], [1.0, 1.7]]
+    >>> exact_covering_number(triangle, 1.2), exact_covering_number(triangle, 1.2, anywhere=False)
+    (1, 3)
+    """
+    x = np.asarray(check.real("points", points))
+    x = x[:, np.newaxis] if x.ndim == 1 else x
+    limit = float(check.size("radius", radius, positive=True)) ** 2 * _TIES
+    squares = ((x[:, np.newaxis] - x) ** 2).sum(axis=2)
+    sets = squares <= limit
+    if anywhere:
+        sets = _circumscribed(squares, limit, min(len(x), x.shape[1] + 1))
+    return _fewest_sets(np.unique(sets, axis=0))
+
+
+def _circumscribed(squares: Floats, limit: float, largest: int) -> NDArray[np.bool_]:
+    """Which points each circumscribed ball within the limit holds, one row for each ball.
+
+    The center sum_i w_i x_i of the points S has ``D_S w = m 1`` with weights that sum to one, where D holds
+    squared distances; its squared radius is m / 2. A ball through more points is never smaller.
+    """
+    rows = [squares[i] <= limit for i in range(len(squares))]  # a larger ball around one point
+    subsets: list[tuple[int, ...]] = [(i,) for i in range(len(squares))]
+    for size in range(2, largest + 1):
+        grown = []
+        for subset in subsets:
+            for j in range(subset[-1] + 1, len(squares)):
+                chosen = [*subset, j]
+                system = np.ones((size + 1, size + 1))
+                system[-1, -1] = 0.0
+                system[:-1, :-1] = squares[np.ix_(chosen, chosen)]
+                right = np.zeros(size + 1)
+                right[-1] = 1.0
+                if np.linalg.cond(system) > 1e12:
+                    continue  # in one subspace: fewer of these points determine the ball
+                weights = np.linalg.solve(system, right)
+                square = -weights[-1] / 2
+                if square > limit:
+                    continue
+                grown.append(tuple(chosen))
+                rows.append(weights[:-1] @ squares[chosen] - square <= limit)
+        subsets = grown
+        if len(rows) > _MOST_BALLS:
+            raise ValueError(
+                f"points and radius give more than {_MOST_BALLS:,} candidate balls. "
+                "Use covering_number for so many points."
+            )
+    return np.array(rows)
+
+
+def _fewest_sets(sets: NDArray[np.bool_]) -> int:
+    """Smallest number of rows that together hold every column."""
+    n_sets, n_points = sets.shape
+    every = LinearConstraint(sets.T.astype(float), lb=np.ones(n_points))
+    solution = milp(np.ones(n_sets), integrality=np.ones(n_sets), bounds=Bounds(0, 1), constraints=every)
+    if solution.x is None:
+        raise RuntimeError(f"integer program failed: {solution.message}")
+    return round(solution.fun)

@@ -1,0 +1,176 @@
+"""Closed-form bounds of covering numbers: balls, spheres, cubes, sparse vectors, clusters.
+
+Each function returns ``(lower, upper)`` for the whole set, with balls centered anywhere. The upper end holds
+for any finite set of means inside; the lower end only for the set itself. Large numbers may be infinite.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc, gammaln
+
+from . import _check as check
+from ._check import Floats, Value
+
+__all__ = ["ball_covering", "cluster_covering", "cube_covering", "sparse_covering", "sphere_covering"]
+
+
+def ball_covering(size: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple[Value, Value]:
+    """Ball of radius R in dimension m: ``(R/r)^m <= N <= (1 + 2 R/r)^m``, and 1 if r >= R.
+
+    Parameters
+    ----------
+    size : array_like
+        R.
+    dim : array_like
+        m.
+    radius : array_like
+        r, the radius of the covering balls.
+
+    Returns
+    -------
+    lower, upper : float or ndarray
+        By volumes: of the ball, and of the disjoint half-size balls of a largest packing.
+
+    Examples
+    --------
+    >>> lower, upper = ball_covering(size=2.0, dim=3, radius=1.0)
+    >>> round(float(lower), 9), round(float(upper), 9)
+    (8.0, 125.0)
+    """
+    scaled, dim = _ratio(size, dim, radius)
+    one = scaled <= 1
+    return _either(one, 0.0, dim * np.log(scaled)), _either(one, 0.0, dim * np.log1p(2 * scaled))
+
+
+def sphere_covering(size: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple[Value, Value]:
+    """Sphere of radius R in dimension m: between surface and shell volume.
+
+    ``1 / cap <= N <= (2 R/r + 1)^m - (2 R/r - 1)_+^m``, cap being the part of the sphere that a ball of radius
+    r can hold; 1 if r >= R.
+
+    Parameters
+    ----------
+    size, dim, radius : array_like
+        R, m (at least 2) and r.
+
+    Returns
+    -------
+    lower, upper : float or ndarray
+
+    Examples
+    --------
+    >>> lower, upper = sphere_covering(size=1.0, dim=2, radius=0.5)
+    >>> round(float(lower), 9), round(float(upper), 9)
+    (6.0, 16.0)
+    """
+    scaled, dim = _ratio(size, check.real("dim", dim, at_least=2), radius)
+    one = scaled <= 1
+    inside = np.minimum(1 / scaled, 1.0) ** 2
+    cap = betainc((dim - 1) / 2, 0.5, inside) / 2
+    with np.errstate(divide="ignore"):
+        log_inner = dim * np.log(np.maximum(2 * scaled - 1, 0.0))
+        log_lower = -np.log(cap)
+    log_outer = dim * np.log1p(2 * scaled)
+    return _either(one, 0.0, log_lower), _either(
+        one, 0.0, log_outer + np.log1p(-np.exp(log_inner - log_outer))
+    )
+
+
+def cube_covering(side: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple[Value, Value]:
+    """Cube of side a in dimension m: ``a^m / vol(ball of radius r) <= N <= ceil(a sqrt(m) / (2 r))^m``.
+
+    Parameters
+    ----------
+    side, dim, radius : array_like
+        a, m and r.
+
+    Returns
+    -------
+    lower, upper : float or ndarray
+        The upper end is a grid of cubes inside the balls, or the circumscribed ball's bound if smaller.
+
+    Examples
+    --------
+    >>> lower, upper = cube_covering(side=2.0, dim=1, radius=0.25)
+    >>> round(float(lower), 9), round(float(upper), 9)
+    (4.0, 4.0)
+    """
+    scaled, dim = _ratio(side, dim, radius)
+    log_unit_ball = dim / 2 * np.log(np.pi) - gammaln(dim / 2 + 1)
+    log_lower = np.maximum(dim * np.log(scaled) - log_unit_ball, 0.0)
+    half_diagonal = scaled * np.sqrt(dim) / 2
+    per_side = np.ceil(half_diagonal * (1 - 1e-12))  # an exact fit is not one more
+    log_upper = np.minimum(dim * np.log(per_side), dim * np.log1p(2 * half_diagonal))
+    return _either(half_diagonal <= 1, 0.0, log_lower), _either(half_diagonal <= 1, 0.0, log_upper)
+
+
+def sparse_covering(
+    side: ArrayLike, dim: ArrayLike, sparsity: ArrayLike, radius: ArrayLike
+) -> tuple[Value, Value]:
+    """Vectors in dimension d with s nonzero entries in [0, a]: at most ``C(d, s)`` cubes of dimension s.
+
+    Parameters
+    ----------
+    side : array_like
+        a.
+    dim, sparsity : array_like
+        d and s, with s at most d.
+    radius : array_like
+        r.
+
+    Returns
+    -------
+    lower, upper : float or ndarray
+        The lower end is that of one cube.
+
+    Examples
+    --------
+    >>> lower, upper = sparse_covering(side=20.0, dim=50, sparsity=2, radius=10.0)
+    >>> float(upper)  # 1225 pairs of coordinates, 4 squares each
+    4900.0
+    """
+    dim = check.dim(dim)
+    sparsity = check.real("sparsity", sparsity, at_least=1, at_most=float(np.min(dim)))
+    lower, upper = cube_covering(side, sparsity, radius)
+    log_choices = gammaln(dim + 1) - gammaln(sparsity + 1) - gammaln(dim - sparsity + 1)
+    return lower, np.rint(np.exp(log_choices)) * upper
+
+
+def cluster_covering(
+    n_clusters: ArrayLike, size: ArrayLike, dim: ArrayLike, radius: ArrayLike
+) -> tuple[Value, Value]:
+    """Clusters, each inside a ball of radius R in dimension m: at most their number times `ball_covering`.
+
+    Parameters
+    ----------
+    n_clusters : array_like
+        How many, at least 1.
+    size, dim, radius : array_like
+        R, m and r as in `ball_covering`.
+
+    Returns
+    -------
+    lower, upper : float or ndarray
+        ``upper`` is the number of clusters once r >= R. The lower end is that of one cluster, since clusters
+        may overlap.
+
+    Examples
+    --------
+    >>> lower, upper = cluster_covering(n_clusters=20, size=0.5, dim=1000, radius=1.0)
+    >>> float(lower), float(upper)
+    (1.0, 20.0)
+    """
+    lower, upper = ball_covering(size, dim, radius)
+    return lower, check.real("n_clusters", n_clusters, at_least=1) * upper
+
+
+def _ratio(size: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple[Floats, Floats]:
+    """Size over radius, and dimension."""
+    scaled = check.size("size", size, positive=True) / check.size("radius", radius, positive=True)
+    return scaled, check.dim(dim)
+
+
+def _either(condition: NDArray[np.bool_], log_first: float, log_second: Floats) -> Value:
+    """Exponentiate one of two logarithms; too large a number is infinite."""
+    with np.errstate(over="ignore"):
+        return np.exp(np.where(condition, log_first, log_second))[()]

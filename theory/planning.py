@@ -1,0 +1,378 @@
+"""Planning: leave one number out and solve for it, as in statsmodels' ``solve_power``.
+
+A plan is a set of numbers for which the guarantee holds:
+
+1. tau is large enough for the tests: ``tau >= smallest tau(n_bags, dim, n, alpha)`` of the setting;
+2. the average error falls by at least ``improvement``: ``improvement <= 1 - factor(tau, covering_ratio)`` with the
+   averaged bound of Theorem 1 or 2.
+
+The missing number is the extreme one for which both hold: the largest improvement, tau, covering ratio or number of
+bags, the smallest dimension, bag size or alpha.
+"""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from . import _check as check
+from ._settings import Bounded, GaussianExact, GaussianPrinted, Setting
+from ._table import format_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "NoSolutionWarning",
+    "PlanTable",
+    "factor",
+    "factor_covering_ratio",
+    "factor_tau",
+    "solve",
+    "table",
+]
+
+SettingName = Literal["gaussian", "bounded"]
+Theorem = Literal["independent", "same_data"]
+Thresholds = Literal["printed", "exact"]
+
+_NAMES = ("n_bags", "dim", "n", "alpha", "tau", "covering_ratio", "improvement")
+
+
+_THRESHOLD_NAMES = ("n_bags", "dim", "n", "alpha")
+_ROUNDING = 1e-12
+
+
+class NoSolutionWarning(UserWarning):
+    """No value of the missing argument makes the guarantee hold; the answer is nan."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanTable:
+    """Plans over a grid.
+
+    Attributes
+    ----------
+    columns : dict of str to tuple
+        The arguments of each plan, the solved one included.
+    solved : str
+        Name of the solved argument.
+    reasons : tuple of str
+        Why there is no solution, or an empty string.
+    """
+
+    columns: dict[str, tuple[Any, ...]]
+    solved: str
+    reasons: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.reasons)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row for each plan."""
+        import pandas as pd
+
+        return pd.DataFrame({**self.columns, "reason": self.reasons})
+
+    def summary(self) -> str:
+        """Give a table with one row for each plan."""
+        columns: dict[str, Sequence[Any]] = {
+            k: v for k, v in self.columns.items() if any(x is not None for x in v)
+        }
+        if any(self.reasons):
+            columns = {**columns, "reason": self.reasons}
+        return format_table(columns)
+
+
+def factor(tau: float, covering_ratio: float, theorem: Theorem = "independent") -> float:
+    """Averaged bound of Theorem 1 or 2 as a function of tau and N / B.
+
+    Parameters
+    ----------
+    tau : float
+        Squared radius of the tests, in units of the naive error.
+    covering_ratio : float
+        Covering number over number of bags, in [0, 1].
+    theorem : {"independent", "same_data"}
+        Theorem 1 (eq:res-indep-ave) or Theorem 2 (eq:res-onesample-ave).
+
+    Returns
+    -------
+    float
+        ``(tau + ratio) / (1 + tau)``, or ``2 (tau + (tau + ratio) / (1 + tau))``.
+
+    Examples
+    --------
+    >>> round(factor(0.25, 0.1), 12), round(factor(0.25, 0.1, "same_data"), 12)
+    (0.28, 1.06)
+    """
+    share = (tau + covering_ratio) / (1 + tau)
+    return share if theorem == "independent" else 2 * (tau + share)
+
+
+def factor_tau(value: float, covering_ratio: float, theorem: Theorem = "independent") -> float:
+    """Tau at which `factor` has a given value; negative if no tau has.
+
+    Parameters
+    ----------
+    value : float
+        The factor wanted, below 1 for Theorem 1.
+    covering_ratio, theorem
+        As in `factor`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(factor_tau(0.28, 0.1), 12), round(factor_tau(1.06, 0.1, "same_data"), 12)
+    (0.25, 0.25)
+    """
+    if theorem == "independent":
+        return (value - covering_ratio) / (1 - value) if value < 1 else float("inf")
+    half = value / 2
+    linear = 2 - half
+    return 2 * (half - covering_ratio) / (linear + float(np.sqrt(linear**2 + 4 * (half - covering_ratio))))
+
+
+def factor_covering_ratio(value: float, tau: float, theorem: Theorem = "independent") -> float:
+    """Covering ratio at which `factor` has a given value.
+
+    Parameters
+    ----------
+    value : float
+        The factor wanted.
+    tau, theorem
+        As in `factor`.
+
+    Returns
+    -------
+    float
+        Negative if no covering is small enough.
+
+    Examples
+    --------
+    >>> round(factor_covering_ratio(0.28, 0.25), 12), round(factor_covering_ratio(1.06, 0.25, "same_data"), 12)
+    (0.1, 0.1)
+    """
+    share = value if theorem == "independent" else value / 2 - tau
+    return share * (1 + tau) - tau
+
+
+def solve(
+    setting: SettingName = "gaussian",
+    *,
+    n_bags: float | None = None,
+    dim: float | None = None,
+    n: float | None = None,
+    alpha: float | None = None,
+    tau: float | Literal["smallest"] | None = "smallest",
+    covering_ratio: float | None = None,
+    improvement: float | None = None,
+    theorem: Theorem = "independent",
+    thresholds: Thresholds = "printed",
+    C: float = 1000.0,
+    L: float = 1.0,
+    trace: float = 1.0,
+) -> float:
+    """Solve for the one argument that is None.
+
+    Parameters
+    ----------
+    setting : {"gaussian", "bounded"}
+        Isotropic Gaussian bags, or points of norm at most L (bounded kernels).
+    n_bags : float, optional
+        B.
+    dim : float, optional
+        d, or the effective dimension in the bounded setting.
+    n : float, optional
+        Bag size N. It does not matter in the Gaussian setting and may be left out there.
+    alpha : float, optional
+        Error probability: of each event in the Gaussian setting, of all together in the bounded one.
+    tau : float or "smallest", optional
+        Squared radius of the tests in units of the naive error. "smallest" takes whatever the other numbers allow.
+    covering_ratio : float, optional
+        N / B at radius sqrt(tau') sigma-bar / 2, in (0, 1].
+    improvement : float, optional
+        1 minus the factor by which the average error is guaranteed to fall.
+    theorem : {"independent", "same_data"}
+        Theorem 1 (tests on other data) or Theorem 2 (the same data).
+    thresholds : {"printed", "exact"}
+        The paper's smallest tau, or the exact one (Gaussian setting only).
+    C : float, default 1000
+        The paper's constant (Gaussian setting, printed thresholds).
+    L, trace : float, default 1
+        Bound on the norms and trace of the covariance (bounded setting).
+
+    Returns
+    -------
+    float
+        The missing number, a real one: round dimensions up and numbers of bags down. nan with a `NoSolutionWarning`
+        if the guarantee is impossible. alpha = 0 and n_bags = inf mean that any will do.
+
+    Notes
+    -----
+    If both ``covering_ratio`` and ``improvement`` are left out, only the condition on tau is solved: which dimension
+    allows tau = 0.1?
+
+    Examples
+    --------
+    >>> round(solve(n_bags=100, dim=1e6, alpha=0.05, covering_ratio=0.1), 3)
+    0.81
+    >>> round(solve(n_bags=100, dim=None, alpha=0.05, tau=1.0))
+    12206
+    >>> round(solve(n_bags=100, dim=None, alpha=0.05, tau=1.0, thresholds="exact"))
+    2151
+    """
+    given = dict(zip(_NAMES, (n_bags, dim, n, alpha, tau, covering_ratio, improvement), strict=True))
+    missing = _missing(given, setting)
+    _check_domains(given)
+    rules = _rules(setting, thresholds, C, L, trace)
+    numbers = {k: float(v) for k, v in given.items() if v is not None and v != "smallest"}
+    numbers.setdefault("n", 1.0)
+    answer, reason = _answer(missing, numbers, rules, theorem)
+    if reason:
+        warnings.warn(reason, NoSolutionWarning, stacklevel=2)
+    return answer
+
+
+def table(setting: SettingName = "gaussian", **arguments: Any) -> PlanTable:
+    """Solve for the missing argument over a grid.
+
+    Parameters
+    ----------
+    setting : {"gaussian", "bounded"}
+        As in `solve`.
+    **arguments
+        As in `solve`; sequences span the grid.
+
+    Returns
+    -------
+    PlanTable
+        One row for each combination, the last sequence running fastest.
+
+    Examples
+    --------
+    >>> print(table(n_bags=[10, 1000], dim=None, alpha=0.05, tau=[1.0, 0.1], thresholds="exact").summary())
+    n_bags  alpha  tau  thresholds        dim
+    ------  -----  ---  ----------  ---------
+        10   0.05    1  exact         1,107.3
+        10   0.05  0.1  exact        71,829.2
+     1,000   0.05    1  exact         3,199.3
+     1,000   0.05  0.1  exact       207,520.4
+    """
+    grids = {k: _as_list(v) for k, v in arguments.items()}
+    rows = [dict(zip(grids, values, strict=True)) for values in product(*grids.values())]
+    complete = dict.fromkeys(_NAMES) | {"tau": "smallest"}
+    solved = _missing(complete | {k: v[0] for k, v in grids.items() if k in _NAMES}, setting)
+    answers, reasons = [], []
+    for row in rows:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", NoSolutionWarning)
+            answers.append(solve(setting, **row))
+        reasons.append(str(caught[0].message) if caught else "")
+    columns = {k: tuple(row[k] for row in rows) for k in grids if k != solved}
+    return PlanTable(columns={**columns, solved: tuple(answers)}, solved=solved, reasons=tuple(reasons))
+
+
+def _as_list(value: Any) -> list[Any]:
+    if value is None or isinstance(value, str) or np.ndim(value) == 0:
+        return [value]
+    return list(value)
+
+
+def _missing(given: dict[str, Any], setting: str) -> str:
+    """Name of the argument to solve for."""
+    unknown = [name for name in _NAMES if given[name] is None]
+    if "covering_ratio" in unknown and "improvement" in unknown and len(unknown) > 1:
+        unknown = [name for name in unknown if name not in ("covering_ratio", "improvement")]
+    if setting == "gaussian" and len(unknown) > 1:
+        unknown = [name for name in unknown if name != "n"]  # it does not matter
+    if len(unknown) != 1:
+        found = ", ".join(unknown) or "none"
+        raise ValueError(f"Leave exactly one of {', '.join(_NAMES)} None; found {found}.")
+    return unknown[0]
+
+
+def _check_domains(given: dict[str, Any]) -> None:
+    domains: dict[str, dict[str, Any]] = {
+        "n_bags": {"at_least": 2},
+        "dim": {"at_least": 1, "finite": False},
+        "n": {"at_least": 1, "finite": False},
+        "alpha": {"above": 0, "below": 1},
+        "tau": {"above": 0},
+        "covering_ratio": {
+            "above": 0,
+            "at_most": 1,
+            "hint": "It is a covering number over the number of bags.",
+        },
+        "improvement": {"below": 1, "hint": "It is 1 minus the factor of the error."},
+    }
+    for name, value in given.items():
+        if value is not None and value != "smallest":
+            check.real(name, value, **domains[name])
+
+
+def _rules(setting: str, thresholds: str, C: float, L: float, trace: float) -> Setting:
+    if thresholds not in ("printed", "exact"):
+        raise ValueError(f"thresholds must be 'printed' or 'exact'; found {thresholds!r}.")
+    if setting == "gaussian":
+        return GaussianPrinted(C=C) if thresholds == "printed" else GaussianExact()
+    if setting != "bounded":
+        raise ValueError(f"setting must be 'gaussian' or 'bounded'; found {setting!r}.")
+    if thresholds == "exact":
+        raise ValueError("thresholds='exact' needs setting='gaussian'; bounded data have no exact law.")
+    return Bounded(
+        L=float(check.size("L", L, positive=True)), trace=float(check.size("trace", trace, positive=True))
+    )
+
+
+def _answer(missing: str, numbers: dict[str, float], rules: Setting, theorem: Theorem) -> tuple[float, str]:
+    """Value of the missing argument, and why there is none."""
+    threshold = {k: numbers[k] for k in _THRESHOLD_NAMES if k in numbers and k != missing}
+    if missing in _THRESHOLD_NAMES:
+        tau, reason = _tau_wanted(numbers, theorem)
+        value = float("nan") if reason else float(getattr(rules, missing)(tau=tau, **threshold))
+        if np.isnan(value) and not reason:
+            reason = f"No {missing} makes tau = {tau:g} large enough for the tests."
+        return value, reason
+    smallest = rules.smallest_tau(**threshold)
+    if missing == "tau" and "improvement" not in numbers:
+        return smallest, ""
+    if missing == "tau":
+        tau, reason = _tau_wanted(numbers, theorem)
+    else:
+        tau, reason = numbers.get("tau", smallest), ""
+    if not reason and tau < smallest * (1 - _ROUNDING):
+        reason = f"tau = {tau:g} is too small for the tests, which need tau >= {smallest:g}."
+    if reason:
+        return float("nan"), reason
+    if missing == "tau":
+        return tau, ""
+    if missing == "improvement":
+        return 1 - factor(tau, numbers["covering_ratio"], theorem), ""
+    value = factor_covering_ratio(1 - numbers["improvement"], tau, theorem)
+    if value <= 0:
+        return float("nan"), f"At tau = {tau:g} no covering is small enough for that improvement."
+    return min(value, 1.0), ""
+
+
+def _tau_wanted(numbers: dict[str, float], theorem: Theorem) -> tuple[float, str]:
+    """Largest tau that gives the improvement wanted, or the given one if it does; and why there is none."""
+    tau = numbers.get("tau")
+    if "improvement" not in numbers:
+        if tau is None:
+            raise ValueError("tau='smallest' needs covering_ratio and improvement; or pass a number for tau.")
+        return tau, ""
+    gain, ratio = numbers["improvement"], numbers["covering_ratio"]
+    largest = factor_tau(1 - gain, ratio, theorem)
+    if not largest > 0:
+        return float("nan"), f"No tau gives an improvement of {gain:g} at a covering ratio of {ratio:g}."
+    if tau is not None and tau > largest * (1 + _ROUNDING):
+        best = 1 - factor(tau, ratio, theorem)
+        return float("nan"), f"tau = {tau:g} guarantees an improvement of {best:g} only, not {gain:g}."
+    return largest if tau is None else tau, ""
