@@ -8,6 +8,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from . import cli_theory
+
 __all__ = ["app", "main"]
 
 app = typer.Typer(
@@ -17,6 +19,9 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
 )
+
+
+cli_theory.register(app)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-r"""Data to try things on: the paper's models, and real data that come with the dependencies.
+r"""Data to try things on: the paper's models, and real data (:mod:`stbmta.realdata`).
 
 The models return bags together with what is true of them. Real data are returned whole; take small bags
 of them with ``bags.subsample`` and use the whole bags as the truth.
@@ -10,13 +10,24 @@ import numpy as np
 import numpy.typing as npt
 
 from .bags import RNG, Bags
+from .realdata import (
+    load_digits_blocks,
+    load_elnino,
+    load_fair,
+    load_flights,
+    load_misr1,
+    load_randhie,
+)
 
 __all__ = [
     "MeansSample",
     "RotatedGaussians",
     "cluster",
     "load_digits_blocks",
+    "load_elnino",
     "load_fair",
+    "load_flights",
+    "load_misr1",
     "load_randhie",
     "rotated_gaussians",
     "sparse",
@@ -218,107 +229,3 @@ def rotated_gaussians(
     points = means[bag_of] + np.einsum("nij,nj->ni", rotations[bag_of], noise)
     bags = Bags.from_offsets(points, np.r_[0, np.cumsum(sizes)])
     return RotatedGaussians(bags=bags, means=means, covariances=covariances)
-
-
-# ---------------------------------------------------------------------- real data
-
-
-def load_fair(*, standardize: bool = True) -> Bags:
-    """Load the marriage survey of statsmodels: bags are pairs of occupations, wife and husband.
-
-    6366 women, 36 pairs of occupations with 2 to 904 women, seven answers each.
-
-    Parameters
-    ----------
-    standardize : bool, default=True
-        Give each column mean 0 and standard deviation 1 over all women.
-
-    Examples
-    --------
-    >>> load_fair().drop_small(100)
-    Bags(16 bags, 5813 points, dim 7, sizes 108 to 904, float64, 326 kB)
-    """
-    import statsmodels.api as sm
-
-    frame = sm.datasets.fair.load_pandas().data
-    features = [name for name in frame.columns if name not in ("occupation", "occupation_husb")]
-    frame = frame.astype({"occupation": int, "occupation_husb": int})
-    return _standardized(Bags.from_frame(frame, ["occupation", "occupation_husb"], features), standardize)
-
-
-def load_randhie(*, standardize: bool = True) -> Bags:
-    """Load the RAND health insurance experiment of statsmodels: bags are plan, deductible, health.
-
-    20190 person-years; the bags are composed of coinsurance rate, individual deductible and octile of the
-    number of chronic diseases; the features are visits, expenditure limit, limitation and perceived health.
-
-    Parameters
-    ----------
-    standardize : bool, default=True
-
-    Examples
-    --------
-    >>> len(load_randhie().drop_small(200)) >= 30
-    True
-    """
-    import pandas as pd
-    import statsmodels.api as sm
-
-    frame = sm.datasets.randhie.load_pandas().data
-    octile = pd.qcut(frame["disea"].rank(method="first"), 8, labels=False)
-    key = ["plan", "deductible", "octile"]
-    frame = frame.assign(plan=frame["lncoins"].round(3), deductible=frame["idp"].astype(int), octile=octile)
-    features = ["mdvis", "lpi", "fmde", "physlm"]
-    return _standardized(Bags.from_frame(frame, key, features), standardize)
-
-
-def load_digits_blocks(
-    n_blocks: int | None = 8, block_size: int = 20, *, standardize: bool = False, rng: RNG = 0
-) -> Bags:
-    """Load the handwritten digits of scikit-learn, each class cut into blocks: bags with known neighbors.
-
-    Parameters
-    ----------
-    n_blocks : int or None, default=8
-        Blocks of each class; None leaves the ten classes whole.
-    block_size : int, default=20
-        Images in a block; the first `n_blocks * block_size` images of a class after shuffling are used.
-    standardize : bool, default=False
-    rng : {None, int, numpy.random.Generator}, default=0
-
-    Returns
-    -------
-    Bags
-        Labels are pairs (digit, block), or digits.
-
-    Examples
-    --------
-    >>> load_digits_blocks().labels[:2]
-    array([(0, 0), (0, 1)], dtype=object)
-    """
-    from sklearn.datasets import load_digits
-
-    images, digits = load_digits(return_X_y=True)
-    if n_blocks is None:
-        order = np.argsort(digits, kind="stable")
-        return _standardized(Bags.from_groups(images[order], digits[order]), standardize)
-    generator = np.random.default_rng(rng)
-    bags: list[Array] = []
-    labels: list[tuple[int, int]] = []
-    for digit in range(10):
-        chosen = generator.permutation(np.flatnonzero(digits == digit))[: n_blocks * block_size]
-        if len(chosen) < n_blocks * block_size:
-            raise ValueError(
-                f"digit {digit} has {len(chosen)} images; {n_blocks} blocks of {block_size} are too many."
-            )
-        bags.extend(images[chosen].reshape(n_blocks, block_size, -1))
-        labels.extend((digit, block) for block in range(n_blocks))
-    return _standardized(Bags.from_list(bags, labels), standardize)
-
-
-def _standardized(bags: Bags, wanted: bool) -> Bags:
-    if not wanted:
-        return bags
-    spread = bags.data.std(axis=0)
-    scaled = (bags.data - bags.data.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    return Bags.from_offsets(scaled, bags.offsets, bags.labels, bags.columns)

@@ -104,10 +104,10 @@ class FissionTuning(Tuning):
 
     def summary(self) -> str:
         """Return the choice as text."""
-        name, value = ("c", self.c) if self.gamma is None else ("gamma", self.gamma)
+        name = "c" if self.gamma is None else "gamma"
         draws = "1 draw" if self.n_draws == 1 else f"{self.n_draws} draws"
         return (
-            f"zeta = {self.zeta:g}, {name} = {value:.4g}, chosen by fission of {self.n_scored} bags "
+            f"zeta = {self.zeta:g}, {name} = {self.shrinkage:.4g}, chosen by fission of {self.n_scored} bags "
             f"({draws} of noise, a = {self.amount:g}); "
             f"estimated change of the squared error: {self.risk.min():.4g}"
         )

@@ -5,7 +5,6 @@ a fixed order; how pairs are grouped into tasks and who runs them is free. Bags 
 order that depends only on their contents, so the order in which a user gives them is free as well.
 """
 
-import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,9 +30,10 @@ PIECE = 4096
 TASK = 2**25
 # Beyond this value of |x|^2 / (2 s^2) in bits, |x|^2 + |y|^2 - 2 <x, y> would lose more than about 1e-13.
 NORM_FORM_LIMIT = 128.0
+MANY_DIMENSIONS = 64
+CACHED_ROWS = 2**17  # coordinates: a megabyte
 # Values of a precomputed kernel looked at together.
 MATRIX_BLOCK = 2**22
-_PADDING = -1e9  # a bias that makes the kernel exactly 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +83,10 @@ def canonical_order(points: Array, offsets: Array) -> npt.NDArray[np.int64]:
 
     Equal bags are interchangeable, so any order of them gives the same sums.
     """
-    keys = [
-        (int(start) - int(stop), hashlib.blake2b(points[start:stop].tobytes(), digest_size=16).digest())
-        for start, stop in pairwise(offsets)
-    ]
-    return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
+    prints = np.empty(len(offsets) - 1, dtype=np.uint64)
+    words = points.view(np.uint32 if points.dtype == np.float32 else np.uint64)
+    moments.fingerprints(words, offsets, prints)
+    return np.lexsort((prints, -np.diff(offsets)))
 
 
 def data_center(*collections: Array) -> npt.NDArray[np.float64]:
@@ -283,25 +282,38 @@ def _tile_block(left: _Side, right: _Side, first_column: Array, kernel: Kernel) 
     tiles.pack_rows(left.points, center, factor, left.pieces, packed, rows, bias)
     n_columns = -(-len(right.points) // vector.WIDTH) * vector.WIDTH
     panels = vector.aligned_zeros(n_columns * dim)
-    column_bias = vector.aligned_zeros(n_columns)
-    tiles.pack_columns(right.points, center, panels, column_bias)
+    column_weight = vector.aligned_zeros(n_columns)
+    tiles.pack_columns(right.points, center, panels, column_weight)
     is_padding = np.isnan(bias)
+    together = _pieces_together(dim, int(padded.max()))
     if code == tiles.RBF:
-        bias = np.where(is_padding, _PADDING, -parameters[0] * bias)
-        column_bias *= -parameters[0]
+        bias = np.where(is_padding, vector.LOWEST, -parameters[0] * bias)
+        np.exp2(-parameters[0] * column_weight, out=column_weight)
     elif code == tiles.POLYNOMIAL:
         bias = np.where(is_padding, 0.0, 1.0)
     else:
-        bias = np.where(is_padding, _PADDING, 0.0)
+        bias = np.where(is_padding, vector.LOWEST, 0.0)
 
     def block(p0: int, p1: int, q0: int, q1: int, out: Array, corner: Array) -> None:
-        room = int(right.pieces[q1] - right.pieces[q0]) + 2 * vector.WIDTH
+        room = (int(right.pieces[q1] - right.pieces[q0]) // vector.WIDTH + 2) * vector.WIDTH
+        totals = vector.aligned_zeros(together * room).reshape(together, room)
         tiles.block_sums(
-            code, parameters, dim, rows, bias, packed, panels, column_bias, right.pieces, first_column,
-            p0, p1, q0, q1, vector.aligned_zeros(room), out, corner,
+            code, parameters, dim, rows, bias, packed, panels, column_weight, right.pieces, first_column,
+            p0, p1, q0, q1, together, totals, out, corner,
         )  # fmt: skip
 
     return block
+
+
+def _pieces_together(dim: int, longest: int) -> int:
+    """Return how many pieces should meet a panel at once.
+
+    A panel of many dimensions comes from far away; it pays to meet as many rows as the second-level cache
+    holds. A panel of few dimensions is at hand anyway, and fewer totals are then better.
+    """
+    if dim <= MANY_DIMENSIONS:
+        return 1
+    return max(1, min(16, CACHED_ROWS // (dim * longest)))
 
 
 def _matrix_block(left: _Side, right: _Side, first_column: Array, kernel: Precomputed) -> Block:
@@ -345,10 +357,10 @@ def _parameters(left: _Side, right: _Side, kernel: Kernel) -> tuple[int, Array, 
             center = data_center(left.points, right.points)
             reach = max(moments.farthest(side.points, center) for side in (left, right))
             if c * reach <= NORM_FORM_LIMIT:
-                return tiles.RBF, np.array([c, 0.0, 0.0, 0.0]), center
-            return tiles.RBF_DIRECT, np.array([-c, 0.0, 0.0, 0.0]), np.zeros(dim)
+                return tiles.RBF, np.array([c, 0.0, 0.0]), center
+            return tiles.RBF_DIRECT, np.array([-c, 0.0, 0.0]), np.zeros(dim)
         case Laplacian(bandwidth=float(width)):
-            return tiles.LAPLACIAN, np.array([-log2_e / width, 0.0, 0.0, 0.0]), np.zeros(dim)
+            return tiles.LAPLACIAN, np.array([-log2_e / width, 0.0, 0.0]), np.zeros(dim)
         case Polynomial(degree=degree, gamma=float(gamma), coef0=coef0):
-            return tiles.POLYNOMIAL, np.array([gamma, 0.0, coef0, float(degree)]), np.zeros(dim)
+            return tiles.POLYNOMIAL, np.array([gamma, coef0, float(degree)]), np.zeros(dim)
     raise TypeError(f"no compiled sums for {kernel!r}.")

@@ -63,11 +63,18 @@ class Tuning:
     risk: Array
     n_scored: int
 
+    @property
+    def shrinkage(self) -> float:
+        """The value of gamma, or of c where that was chosen."""
+        value = self.c if self.gamma is None else self.gamma
+        assert value is not None
+        return value
+
     def summary(self) -> str:
         """Return the choice as text."""
-        name, value = ("c", self.c) if self.gamma is None else ("gamma", self.gamma)
+        name = "c" if self.gamma is None else "gamma"
         return (
-            f"zeta = {self.zeta:g}, {name} = {value:.4g}, chosen by K-fold on {self.n_scored} bags; "
+            f"zeta = {self.zeta:g}, {name} = {self.shrinkage:.4g}, chosen by K-fold on {self.n_scored} bags; "
             f"estimated change of the squared error: {self.risk.min():.4g}"
         )
 

@@ -5,10 +5,10 @@ import importlib
 import pkgutil
 
 import pytest
-import stbmta.theory
-import stbmta.validation
 
 import stbmta
+import stbmta.theory
+import stbmta.validation
 
 PACKAGES = [stbmta, stbmta.theory, stbmta.validation]
 

@@ -237,7 +237,16 @@ def test_summary_and_frame(table):
     assert table_of_bags.index.tolist() == est.labels_.tolist()
     np.testing.assert_array_equal(table_of_bags[["u", "v", "w"]], est.means_)
     text = est.summary().as_text()
-    for word in ("STB", "Bag sizes:", "Avg. estimated:", "No. bags:", "zeta:", "Avg. neighbors:", "Avg. naive error:", "neighbors"):
+    for word in (
+        "STB",
+        "Bag sizes:",
+        "Avg. estimated:",
+        "No. bags:",
+        "zeta:",
+        "Avg. neighbors:",
+        "Avg. naive error:",
+        "neighbors",
+    ):
         assert word in text
     kernel = NaiveMean(RBF(1.0)).fit(Bags.from_list([[1.0]] * 20))
     assert list(kernel.to_frame().columns) == ["size"]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stbmta.validation import demo, heldout
 from typer.testing import CliRunner
 
 import stbmta
 from stbmta import cli, files, progress, warmup
+from stbmta.validation import demo, heldout
 
 ROOT = Path(__file__).parent.parent
 

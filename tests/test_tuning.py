@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stbmta.theory import theorems
 
 from stbmta import (
     RBF,
@@ -21,6 +20,7 @@ from stbmta import (
     tune_stb,
     weights,
 )
+from stbmta.theory import theorems
 from stbmta.tuning import held_out_risk, unbiased_risk
 
 from . import naive

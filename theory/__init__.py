@@ -26,7 +26,7 @@ Examples
 >>> round(float(theory.gaussian.exact_tau(n_bags=100, dim=10_000, alpha=0.05)), 3)
 0.407
 >>> round(float(theory.theorems.bound_independent(tau=0.407, n_others=50)), 3)
-0.303
+0.299
 """
 
 from importlib import import_module

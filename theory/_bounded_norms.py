@@ -223,7 +223,7 @@ def linear_term_upper_level(
 
     Examples
     --------
-    >>> float(linear_term_upper_level(1.0, mean_norm=1.0, op_norm=1.0, L=0.0, n=4))
+    >>> round(float(linear_term_upper_level(1.0, mean_norm=1.0, op_norm=1.0, L=0.0, n=4)), 12)
     2.0
     """
     mu, size = check.size("mean_norm", mean_norm, positive=True), check.bag_size(n)

@@ -9,7 +9,7 @@ from ._check import Floats, Value
 def quadratic_root(gap: ArrayLike, linear: ArrayLike, square: ArrayLike) -> Floats:
     """Solve ``linear x + square x^2 = gap`` for x >= 0, without cancellation.
 
-    Negative gaps give 0.
+    Negative gaps give 0, an infinite gap infinity.
 
     Examples
     --------
@@ -19,7 +19,8 @@ def quadratic_root(gap: ArrayLike, linear: ArrayLike, square: ArrayLike) -> Floa
     gap, linear, square = np.maximum(gap, 0.0), np.asarray(linear, float), np.asarray(square, float)
     denominator = linear + np.sqrt(linear**2 + 4 * square * gap)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(gap > 0, 2 * gap / denominator, 0.0)
+        root = np.where(gap > 0, 2 * gap / denominator, 0.0)
+    return np.where(np.isinf(gap), np.inf, root)
 
 
 def level_of_root_sum(value: ArrayLike, root_factor: ArrayLike, factor: ArrayLike) -> Value:

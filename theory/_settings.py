@@ -65,10 +65,12 @@ class GaussianPrinted:
 
 @dataclass(frozen=True)
 class GaussianExact:
-    """Exact laws, tau' = tau / 3. C and C' never decide: their radii are smaller than that of A and B."""
+    """Exact laws, tau' = tau / 3. C and C' decide only for two bags and alpha above 0.45: no inverse minds them."""
+
+    same_data: bool
 
     def smallest_tau(self, n_bags: float, dim: float, n: float, alpha: float) -> float:
-        return float(exact.exact_tau(n_bags, dim, alpha))
+        return float(exact.exact_tau(n_bags, dim, alpha, same_data=self.same_data))
 
     def dim(self, tau: float, n_bags: float, n: float, alpha: float) -> float:
         return float(exact.exact_dim(tau, n_bags, alpha))

@@ -369,7 +369,9 @@ def _miss(tau: float, dim: float, log_p: float, ratio: float) -> float:
 
 @np.vectorize(otypes=[float])
 def _smallest_tau(log_p: float, dim: float, ratio: float) -> float:
-    z = -float(ndtri_exp(min(log_p, -0.7)))
+    if log_p >= np.log(0.5):  # then the median is a threshold that errs seldom enough on both sides
+        return 0.0
+    z = -float(ndtri_exp(log_p))
     guess = 4 * np.sqrt(2) * z / ((1 - ratio) * np.sqrt(dim))
     return positive_root(lambda tau: _miss(tau, dim, log_p, ratio) - log_p, guess + guess**2)
 
@@ -381,7 +383,7 @@ def _smallest_dim(tau: float, log_p: float, ratio: float) -> float:
 
     if excess(1.0) <= 0:
         return 1.0
-    z = float(ndtri_exp(min(log_p, -0.7)))
+    z = float(ndtri_exp(log_p))
     guess = 8 * (z * (np.sqrt(1 + tau) + np.sqrt(1 + ratio * tau)) / ((1 - ratio) * tau)) ** 2
     return positive_root(lambda dim: excess(max(dim, 1.0)), guess)
 

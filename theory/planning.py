@@ -231,7 +231,7 @@ def solve(
     given = dict(zip(_NAMES, (n_bags, dim, n, alpha, tau, covering_ratio, improvement), strict=True))
     missing = _missing(given, setting)
     _check_domains(given)
-    rules = _rules(setting, thresholds, C, L, trace)
+    rules = _rules(setting, thresholds, theorem, C, L, trace)
     numbers = {k: float(v) for k, v in given.items() if v is not None and v != "smallest"}
     numbers.setdefault("n", 1.0)
     answer, reason = _answer(missing, numbers, rules, theorem)
@@ -317,11 +317,17 @@ def _check_domains(given: dict[str, Any]) -> None:
             check.real(name, value, **domains[name])
 
 
-def _rules(setting: str, thresholds: str, C: float, L: float, trace: float) -> Setting:
+def _rules(setting: str, thresholds: str, theorem: str, C: float, L: float, trace: float) -> Setting:
     if thresholds not in ("printed", "exact"):
         raise ValueError(f"thresholds must be 'printed' or 'exact'; found {thresholds!r}.")
+    if theorem not in ("independent", "same_data"):
+        raise ValueError(f"theorem must be 'independent' or 'same_data'; found {theorem!r}.")
     if setting == "gaussian":
-        return GaussianPrinted(C=C) if thresholds == "printed" else GaussianExact()
+        return (
+            GaussianPrinted(C=C)
+            if thresholds == "printed"
+            else GaussianExact(same_data=theorem == "same_data")
+        )
     if setting != "bounded":
         raise ValueError(f"setting must be 'gaussian' or 'bounded'; found {setting!r}.")
     if thresholds == "exact":
@@ -337,6 +343,8 @@ def _answer(missing: str, numbers: dict[str, float], rules: Setting, theorem: Th
     if missing in _THRESHOLD_NAMES:
         tau, reason = _tau_wanted(numbers, theorem)
         value = float("nan") if reason else float(getattr(rules, missing)(tau=tau, **threshold))
+        if 0 < value < np.inf and rules.smallest_tau(**threshold, **{missing: value}) > tau * (1 + 1e-6):
+            value = float("nan")
         if np.isnan(value) and not reason:
             reason = f"No {missing} makes tau = {tau:g} large enough for the tests."
         return value, reason

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..theory._jit import compiled
 
-__all__ = ["bag_moments", "column_range", "farthest"]
+__all__ = ["bag_moments", "column_range", "farthest", "fingerprints"]
 
 
 @compiled
@@ -73,3 +73,34 @@ def bag_moments(points, offsets, center, first, last, means, scatter):
         for k in range(dim):
             total += squares[k]
         scatter[bag] = total
+
+
+@compiled
+def fingerprints(words, offsets, prints):
+    """Write a 64-bit number that depends on every bit of a bag and on the order of its points.
+
+    Parameters
+    ----------
+    words : uint32 or uint64 array of shape (n, d)
+        The points' bits.
+    offsets : int64 array of shape (B + 1,)
+    prints : uint64 array of shape (B,)
+
+    Notes
+    -----
+    Multiplication by an odd constant and a shifted exclusive-or, in four chains (after FNV and
+    splitmix64). Two different bags with the same number would do no harm beyond a last digit.
+    """
+    odd = np.uint64(0x9E3779B97F4A7C15)
+    shift = np.uint64(29)
+    for bag in range(len(offsets) - 1):
+        chain = np.zeros(4, np.uint64)
+        for i in range(offsets[bag], offsets[bag + 1]):
+            for k in range(words.shape[1]):
+                value = (chain[k % 4] ^ np.uint64(words[i, k])) * odd
+                chain[k % 4] = value ^ (value >> shift)
+        value = np.uint64(offsets[bag + 1] - offsets[bag])
+        for k in range(4):
+            value = (value ^ chain[k]) * odd
+            value = value ^ (value >> shift)
+        prints[bag] = value

@@ -22,7 +22,20 @@ The oracle is ``tests/naive.py: kernel_sums``.
 import numpy as np
 
 from ..theory._jit import compiled
-from .vector import WIDTH, absolute, add, broadcast, exp2, fma, load, multiply, store, subtract
+from .vector import (
+    WIDTH,
+    absolute,
+    add,
+    broadcast,
+    exp2,
+    exp2_clamped,
+    fma,
+    load,
+    multiply,
+    store,
+    subtract,
+    zero,
+)
 
 __all__ = [
     "LAPLACIAN",
@@ -40,25 +53,30 @@ __all__ = [
 ]
 
 # The kernel functions, as codes: a function as an argument would defeat Numba's cache.
-RBF = 0  # 2**(row_bias + column_bias + <row, column>): norms and scale are folded into the biases and rows
+RBF = 0  # column_weight * 2**(row_bias + <row, column>): norms and scale are folded into weights, biases and rows
 RBF_DIRECT = 1  # 2**(row_bias - scale * |row - column|^2): slower, exact for points far from the center
 LAPLACIAN = 2  # 2**(row_bias - scale * |row - column|_1)
 POLYNOMIAL = 3  # row_bias * (scale * <row, column> + shift)**degree
 
 ROWS = 4
+# Dimensions of a panel that are packed together: 64 * WIDTH doubles are 16 kB.
+DEPTH = 64
 
 
 @compiled
-def _rbf(rows, row_bias, first, last, dim, panels, column_bias, panel, totals, at):
-    """Add the RBF kernel between rows first..last and one panel to totals[at:at + WIDTH]."""
+def _rbf(rows, row_bias, first, last, dim, panels, column_weight, panel, totals, at):
+    """Write the sum over rows first..last of the RBF kernel with the columns of one panel.
+
+    |x - y|^2 is expanded: 2**(2c <x, y> - c |x|^2) is summed over the rows, and each column's total is
+    multiplied by 2**(-c |y|^2) in the end. Exponents stay between -3 and +1 times the limit on c |x|^2.
+    """
     base = panel * dim * WIDTH
-    bias = load(column_bias, panel * WIDTH)
-    total = load(totals, at)
+    total = zero()
     for r in range(first, last, ROWS):
-        a0 = add(broadcast(row_bias, r), bias)
-        a1 = add(broadcast(row_bias, r + 1), bias)
-        a2 = add(broadcast(row_bias, r + 2), bias)
-        a3 = add(broadcast(row_bias, r + 3), bias)
+        a0 = broadcast(row_bias, r)
+        a1 = broadcast(row_bias, r + 1)
+        a2 = broadcast(row_bias, r + 2)
+        a3 = broadcast(row_bias, r + 3)
         row = r * dim
         for k in range(dim):
             column = load(panels, base + k * WIDTH)
@@ -67,18 +85,17 @@ def _rbf(rows, row_bias, first, last, dim, panels, column_bias, panel, totals, a
             a2 = fma(broadcast(rows, row + 2 * dim + k), column, a2)
             a3 = fma(broadcast(rows, row + 3 * dim + k), column, a3)
         total = add(add(add(add(total, exp2(a0)), exp2(a1)), exp2(a2)), exp2(a3))
-    store(totals, at, total)
+    store(totals, at, multiply(total, load(column_weight, panel * WIDTH)))
 
 
 @compiled
 def _rbf_direct(rows, row_bias, first, last, dim, panels, parameters, panel, totals, at):
-    """Add the RBF kernel computed from differences of coordinates."""
+    """Write the sums of the RBF kernel, computed from differences of coordinates."""
     base = panel * dim * WIDTH
     scale = broadcast(parameters, 0)
-    zero = broadcast(parameters, 1)
-    total = load(totals, at)
+    total = zero()
     for r in range(first, last, ROWS):
-        a0, a1, a2, a3 = zero, zero, zero, zero
+        a0, a1, a2, a3 = zero(), zero(), zero(), zero()
         row = r * dim
         for k in range(dim):
             column = load(panels, base + k * WIDTH)
@@ -90,22 +107,21 @@ def _rbf_direct(rows, row_bias, first, last, dim, panels, parameters, panel, tot
             a1 = fma(d1, d1, a1)
             a2 = fma(d2, d2, a2)
             a3 = fma(d3, d3, a3)
-        total = add(total, exp2(fma(scale, a0, broadcast(row_bias, r))))
-        total = add(total, exp2(fma(scale, a1, broadcast(row_bias, r + 1))))
-        total = add(total, exp2(fma(scale, a2, broadcast(row_bias, r + 2))))
-        total = add(total, exp2(fma(scale, a3, broadcast(row_bias, r + 3))))
+        total = add(total, exp2_clamped(fma(scale, a0, broadcast(row_bias, r))))
+        total = add(total, exp2_clamped(fma(scale, a1, broadcast(row_bias, r + 1))))
+        total = add(total, exp2_clamped(fma(scale, a2, broadcast(row_bias, r + 2))))
+        total = add(total, exp2_clamped(fma(scale, a3, broadcast(row_bias, r + 3))))
     store(totals, at, total)
 
 
 @compiled
 def _laplacian(rows, row_bias, first, last, dim, panels, parameters, panel, totals, at):
-    """Add the Laplacian kernel, computed from differences of coordinates."""
+    """Write the sums of the Laplacian kernel, computed from differences of coordinates."""
     base = panel * dim * WIDTH
     scale = broadcast(parameters, 0)
-    zero = broadcast(parameters, 1)
-    total = load(totals, at)
+    total = zero()
     for r in range(first, last, ROWS):
-        a0, a1, a2, a3 = zero, zero, zero, zero
+        a0, a1, a2, a3 = zero(), zero(), zero(), zero()
         row = r * dim
         for k in range(dim):
             column = load(panels, base + k * WIDTH)
@@ -113,10 +129,10 @@ def _laplacian(rows, row_bias, first, last, dim, panels, parameters, panel, tota
             a1 = add(a1, absolute(subtract(broadcast(rows, row + dim + k), column)))
             a2 = add(a2, absolute(subtract(broadcast(rows, row + 2 * dim + k), column)))
             a3 = add(a3, absolute(subtract(broadcast(rows, row + 3 * dim + k), column)))
-        total = add(total, exp2(fma(scale, a0, broadcast(row_bias, r))))
-        total = add(total, exp2(fma(scale, a1, broadcast(row_bias, r + 1))))
-        total = add(total, exp2(fma(scale, a2, broadcast(row_bias, r + 2))))
-        total = add(total, exp2(fma(scale, a3, broadcast(row_bias, r + 3))))
+        total = add(total, exp2_clamped(fma(scale, a0, broadcast(row_bias, r))))
+        total = add(total, exp2_clamped(fma(scale, a1, broadcast(row_bias, r + 1))))
+        total = add(total, exp2_clamped(fma(scale, a2, broadcast(row_bias, r + 2))))
+        total = add(total, exp2_clamped(fma(scale, a3, broadcast(row_bias, r + 3))))
     store(totals, at, total)
 
 
@@ -130,15 +146,14 @@ def _power(base, degree):
 
 @compiled
 def _polynomial(rows, row_bias, first, last, dim, panels, parameters, panel, totals, at):
-    """Add the polynomial kernel; the row bias is the weight of a row, 0 for padding."""
+    """Write the sums of the polynomial kernel; the row bias is the weight of a row, 0 for padding."""
     base = panel * dim * WIDTH
     scale = broadcast(parameters, 0)
-    zero = broadcast(parameters, 1)
-    shift = broadcast(parameters, 2)
-    degree = int(parameters[3])
-    total = load(totals, at)
+    shift = broadcast(parameters, 1)
+    degree = int(parameters[2])
+    total = zero()
     for r in range(first, last, ROWS):
-        a0, a1, a2, a3 = zero, zero, zero, zero
+        a0, a1, a2, a3 = zero(), zero(), zero(), zero()
         row = r * dim
         for k in range(dim):
             column = load(panels, base + k * WIDTH)
@@ -155,19 +170,36 @@ def _polynomial(rows, row_bias, first, last, dim, panels, parameters, panel, tot
 
 @compiled
 def _piece_sum(totals, start, stop):
-    """Sum totals[start:stop] in four interleaved chains: quicker than one, and always in the same order."""
-    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    """Sum totals[start:stop] in eight interleaved chains: quicker than one, and always in the same order."""
+    s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     k = start
-    while k + 4 <= stop:
+    while k + 8 <= stop:
         s0 += totals[k]
         s1 += totals[k + 1]
         s2 += totals[k + 2]
         s3 += totals[k + 3]
-        k += 4
+        s4 += totals[k + 4]
+        s5 += totals[k + 5]
+        s6 += totals[k + 6]
+        s7 += totals[k + 7]
+        k += 8
     while k < stop:
         s0 += totals[k]
         k += 1
-    return (s0 + s1) + (s2 + s3)
+    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+
+
+@compiled
+def _tile(code, parameters, dim, rows, row_bias, first, last, panels, column_weight, panel, totals, at):
+    """Write the sums over rows first..last of the kernel with the columns of one panel."""
+    if code == RBF:
+        _rbf(rows, row_bias, first, last, dim, panels, column_weight, panel, totals, at)
+    elif code == RBF_DIRECT:
+        _rbf_direct(rows, row_bias, first, last, dim, panels, parameters, panel, totals, at)
+    elif code == LAPLACIAN:
+        _laplacian(rows, row_bias, first, last, dim, panels, parameters, panel, totals, at)
+    else:
+        _polynomial(rows, row_bias, first, last, dim, panels, parameters, panel, totals, at)
 
 
 @compiled
@@ -179,13 +211,14 @@ def block_sums(
     row_bias,
     row_pieces,
     panels,
-    column_bias,
+    column_weight,
     column_pieces,
     first_column,
     p0,
     p1,
     q0,
     q1,
+    together,
     totals,
     out,
     corner,
@@ -197,51 +230,47 @@ def block_sums(
     code : int
         Which kernel function.
     parameters : float64 array
-        (scale, 0, shift, degree) as the kernel function needs them.
+        (scale, shift, degree) as the kernel function needs them.
     dim : int
     rows, row_bias : float64 arrays
         Packed rows and their biases.
     row_pieces : int64 array
         Where each row piece starts among the packed rows; multiples of ROWS.
-    panels, column_bias : float64 arrays
-        Packed columns and their biases.
+    panels, column_weight : float64 arrays
+        Packed columns and their weights.
     column_pieces : int64 array
         Where each column piece starts among the points.
-    first_column : int64 array
+    first_column : int64 array, not decreasing
         For each row piece the first column piece it needs: 0, or that of its own bag when the other half
         of the matrix follows by symmetry.
     p0, p1, q0, q1 : int
         The block of pieces to do.
-    totals : float64 array
+    together : int
+        How many row pieces meet a panel before the next panel is fetched.
+    totals : float64 array of shape (together, columns)
         Room for the totals of the columns of the block, whole panels.
     out : float64 array, two-dimensional
         Cell (p, q) of the block goes to out[p - corner[0], q - corner[1]].
     corner : int64 array of shape (2,)
     """
-    for p in range(p0, p1):
-        q_start = max(q0, first_column[p])
-        if q_start >= q1:
-            continue
-        first_panel = column_pieces[q_start] // WIDTH
-        last_panel = (column_pieces[q1] - 1) // WIDTH + 1
-        origin = first_panel * WIDTH
-        totals[: (last_panel - first_panel) * WIDTH] = 0.0
-        first = row_pieces[p]
-        last = row_pieces[p + 1]
-        for panel in range(first_panel, last_panel):
-            at = panel * WIDTH - origin
-            if code == RBF:
-                _rbf(rows, row_bias, first, last, dim, panels, column_bias, panel, totals, at)
-            elif code == RBF_DIRECT:
-                _rbf_direct(rows, row_bias, first, last, dim, panels, parameters, panel, totals, at)
-            elif code == LAPLACIAN:
-                _laplacian(rows, row_bias, first, last, dim, panels, parameters, panel, totals, at)
-            else:
-                _polynomial(rows, row_bias, first, last, dim, panels, parameters, panel, totals, at)
-        for q in range(q_start, q1):
-            out[p - corner[0], q - corner[1]] = _piece_sum(
-                totals, column_pieces[q] - origin, column_pieces[q + 1] - origin
-            )
+    last_panel = (column_pieces[q1] - 1) // WIDTH + 1
+    flat = totals.reshape(-1)
+    for g in range(p0, p1, together):
+        stop = min(g + together, p1)
+        origin = column_pieces[max(q0, first_column[g])] // WIDTH * WIDTH
+        for panel in range(origin // WIDTH, last_panel):
+            for p in range(g, stop):
+                if column_pieces[first_column[p]] < (panel + 1) * WIDTH:
+                    at = (p - g) * totals.shape[1] + panel * WIDTH - origin
+                    _tile(
+                        code, parameters, dim, rows, row_bias, row_pieces[p], row_pieces[p + 1],
+                        panels, column_weight, panel, flat, at,
+                    )  # fmt: skip
+        for p in range(g, stop):
+            for q in range(max(q0, first_column[p]), q1):
+                out[p - corner[0], q - corner[1]] = _piece_sum(
+                    totals[p - g], column_pieces[q] - origin, column_pieces[q + 1] - origin
+                )
 
 
 @compiled
@@ -327,13 +356,17 @@ def pack_rows(points, center, factor, pieces, packed, rows, norms):
 
 @compiled
 def pack_columns(points, center, panels, norms):
-    """Copy the points as panels of columns, less the center."""
-    dim = points.shape[1]
-    for i in range(len(points)):
-        at = (i // WIDTH) * dim * WIDTH + i % WIDTH
-        norm = 0.0
-        for k in range(dim):
-            x = np.float64(points[i, k]) - center[k]
-            panels[at + k * WIDTH] = x
-            norm += x * x
-        norms[i] = norm
+    """Copy the points as panels of columns, less the center; norms gets their squared norms."""
+    n, dim = points.shape
+    norms[:n] = 0.0
+    for panel in range((n - 1) // WIDTH + 1):
+        first = panel * WIDTH
+        for start in range(0, dim, DEPTH):  # a slice of the panel at a time: it is written column by column
+            for i in range(first, min(first + WIDTH, n)):
+                at = first * dim + i - first
+                norm = norms[i]
+                for k in range(start, min(start + DEPTH, dim)):
+                    x = np.float64(points[i, k]) - center[k]
+                    panels[at + k * WIDTH] = x
+                    norm += x * x
+                norms[i] = norm

@@ -19,17 +19,20 @@ from numba.extending import intrinsic, models, register_model
 
 __all__ = [
     "EXP2_COEFFICIENTS",
+    "LOWEST",
     "WIDTH",
     "absolute",
     "add",
     "aligned_zeros",
     "broadcast",
     "exp2",
+    "exp2_clamped",
     "fma",
     "load",
     "multiply",
     "store",
     "subtract",
+    "zero",
 ]
 
 
@@ -59,7 +62,7 @@ EXP2_COEFFICIENTS = (
 # Adding 1.5 * 2**52 to a small double rounds it to an integer and leaves that integer in the low bits.
 _ROUND = 1.5 * 2.0**52
 # 2**-1023 comes out of the bit arithmetic below as exactly 0.
-_LOWEST = -1023.0
+LOWEST = -1023.0
 
 
 def aligned_zeros(size: int) -> np.ndarray:
@@ -202,28 +205,53 @@ def absolute(typing_context, a):
     return vector(vector), code
 
 
+def _exp2_code(builder, u):
+    t = builder.fadd(u, _constant(_ROUND))
+    f = builder.fsub(u, builder.fsub(t, _constant(_ROUND)))
+    power = _constant(EXP2_COEFFICIENTS[-1])
+    for coefficient in EXP2_COEFFICIENTS[-2::-1]:
+        power = _intrinsic_of_llvm(builder, "fma", [power, f, _constant(coefficient)])
+    exponent = builder.shl(
+        builder.bitcast(t, _INTEGERS), ir.Constant(_INTEGERS, [ir.Constant(ir.IntType(64), 52)] * WIDTH)
+    )
+    return builder.bitcast(builder.add(builder.bitcast(power, _INTEGERS), exponent), _DOUBLES)
+
+
 @intrinsic
 def exp2(typing_context, u):
-    """Return 2**u for u <= 0, exactly 0 below -1023, otherwise to about 5e-16 relative.
+    """Return 2**u for -1022 <= u <= 1022 to about 5e-16 relative, and exactly 0 for u = LOWEST.
 
     u is split into the nearest integer t and the rest f; a polynomial gives 2**f, and t is added to its
     exponent bits.
     """
 
     def code(context, builder, signature, args):
-        lowest = _constant(_LOWEST)
-        u = builder.select(builder.fcmp_ordered(">", args[0], lowest), args[0], lowest)
-        t = builder.fadd(u, _constant(_ROUND))
-        f = builder.fsub(u, builder.fsub(t, _constant(_ROUND)))
-        power = _constant(EXP2_COEFFICIENTS[-1])
-        for coefficient in EXP2_COEFFICIENTS[-2::-1]:
-            power = _intrinsic_of_llvm(builder, "fma", [power, f, _constant(coefficient)])
-        exponent = builder.shl(
-            builder.bitcast(t, _INTEGERS), ir.Constant(_INTEGERS, [ir.Constant(ir.IntType(64), 52)] * WIDTH)
-        )
-        return builder.bitcast(builder.add(builder.bitcast(power, _INTEGERS), exponent), _DOUBLES)
+        return _exp2_code(builder, args[0])
 
     return vector(vector), code
+
+
+@intrinsic
+def exp2_clamped(typing_context, u):
+    """Return 2**u for any u <= 1022, exactly 0 below LOWEST."""
+
+    def code(context, builder, signature, args):
+        lowest = _constant(LOWEST)
+        return _exp2_code(
+            builder, builder.select(builder.fcmp_ordered(">", args[0], lowest), args[0], lowest)
+        )
+
+    return vector(vector), code
+
+
+@intrinsic
+def zero(typing_context):
+    """Return a vector of zeros."""
+
+    def code(context, builder, signature, args):
+        return _constant(0.0)
+
+    return vector(), code
 
 
 if config.DISABLE_JIT:
@@ -240,4 +268,11 @@ if config.DISABLE_JIT:
     def fma(a, b, c):
         return a * b + c
 
-    add, subtract, multiply, absolute, exp2 = np.add, np.subtract, np.multiply, np.abs, np.exp2
+    def zero():
+        return np.zeros(WIDTH)
+
+    def exp2_clamped(u):
+        return np.where(u > LOWEST, np.exp2(u), 0.0)
+
+    exp2 = exp2_clamped
+    add, subtract, multiply, absolute = np.add, np.subtract, np.multiply, np.abs

@@ -1,0 +1,291 @@
+"""The commands about theory: ``stbmta threshold``, ``stbmta bound`` and ``stbmta plan``."""
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["register"]
+
+
+class _Setting(StrEnum):
+    gaussian = "gaussian"
+    bounded = "bounded"
+
+
+class _Theorem(StrEnum):
+    independent = "independent"
+    same_data = "same_data"
+
+
+class _Thresholds(StrEnum):
+    printed = "printed"
+    exact = "exact"
+
+
+_Bags = Annotated[list[float] | None, typer.Option("--bags", "-B", help="Number of bags; may be repeated.")]
+_Dim = Annotated[
+    list[float] | None,
+    typer.Option("--dim", "-d", help="Dimension, or effective dimension; may be repeated."),
+]
+_Size = Annotated[
+    list[float] | None,
+    typer.Option("--size", "-n", help="Points in a bag (bounded setting); may be repeated."),
+]
+_Alpha = Annotated[float, typer.Option(help="Error probability.")]
+_SettingOption = Annotated[_Setting, typer.Option(help="Gaussian bags, or points of bounded norm (kernels).")]
+_Norm = Annotated[float, typer.Option("--bound", help="Bound L on the norm of a point (bounded setting).")]
+_Trace = Annotated[float, typer.Option(help="Trace of the covariance (bounded setting).")]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the three commands to an app.
+
+    Parameters
+    ----------
+    app : typer.Typer
+        The app of the command line.
+
+    Examples
+    --------
+    >>> import typer
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [command.callback.__name__ for command in app.registered_commands]
+    ['threshold', 'bound', 'plan']
+    """
+    app.command()(threshold)
+    app.command()(bound)
+    app.command()(plan)
+
+
+def threshold(
+    bags: _Bags = None,
+    dim: _Dim = None,
+    alpha: _Alpha = 0.05,
+    tau: Annotated[float | None, typer.Option(help="Give the thresholds zeta for this tau.")] = None,
+    setting: _SettingOption = _Setting.gaussian,
+    size: _Size = None,
+    norm: _Norm = 1.0,
+    trace: _Trace = 1.0,
+    as_json: _Json = False,
+) -> None:
+    """Show which threshold the similarity tests need: as printed in the paper, and exact.
+
+    Without --dim: the smallest dimension in which tau is below 1 and below 0.1.
+
+    Example: stbmta threshold --bags 100 --dim 1000 --dim 100000
+    """
+    with _clear_errors():
+        from stbmta.theory import tables
+
+        n_bags = _needed("bags", bags)
+        columns: Mapping[str, Sequence[Any]]
+        if setting is _Setting.bounded:
+            columns = _bounded_thresholds(
+                n_bags, _needed("dim", dim), _needed("size", size), alpha, norm, trace
+            )
+        elif dim is None:
+            columns = tables.dimensions(n_bags, (1.0, 0.1) if tau is None else (tau,), alpha).columns
+        elif tau is None:
+            columns = tables.thresholds(n_bags, dim, alpha).columns
+        else:
+            columns = _zetas(n_bags, dim, alpha, tau)
+        _show(columns, as_json)
+
+
+def bound(
+    tau: Annotated[
+        list[float] | None, typer.Option(help="Squared radius of the tests; may be repeated.")
+    ] = None,
+    neighbors: Annotated[
+        list[float] | None, typer.Option(help="Neighbors of a bag, itself included; may be repeated.")
+    ] = None,
+    covering: Annotated[float | None, typer.Option(help="Covering number of the means.")] = None,
+    bags: Annotated[
+        float | None, typer.Option("--bags", "-B", help="Number of bags, for the average.")
+    ] = None,
+    as_json: _Json = False,
+) -> None:
+    """Show by which factor the error is guaranteed to fall: for one bag, and on average.
+
+    Example: stbmta bound --tau 0.1 --neighbors 20 --covering 10 --bags 200
+    """
+    with _clear_errors():
+        taus = _needed("tau", tau)
+        if neighbors is None and covering is None:
+            raise ValueError(
+                "Pass --neighbors for the error of one bag, or --covering and --bags for the average."
+            )
+        if (covering is None) != (bags is None):
+            raise ValueError("The bound on the average needs both --covering and --bags.")
+        _show(_bounds(taus, neighbors, covering, bags), as_json)
+
+
+def plan(
+    bags: _Bags = None,
+    dim: _Dim = None,
+    size: _Size = None,
+    alpha: Annotated[list[float] | None, typer.Option(help="Error probability; may be repeated.")] = None,
+    tau: Annotated[
+        list[str] | None, typer.Option(help="Squared radius of the tests, 'smallest' (default) or 'solve'.")
+    ] = None,
+    covering_ratio: Annotated[
+        list[float] | None, typer.Option(help="Covering number over number of bags.")
+    ] = None,
+    improvement: Annotated[
+        list[float] | None, typer.Option(help="1 minus the factor of the average error.")
+    ] = None,
+    setting: _SettingOption = _Setting.gaussian,
+    theorem: Annotated[
+        _Theorem, typer.Option(help="Tests on other data, or on the same.")
+    ] = _Theorem.independent,
+    thresholds: Annotated[
+        _Thresholds, typer.Option(help="The paper's thresholds, or exact.")
+    ] = _Thresholds.printed,
+    norm: _Norm = 1.0,
+    trace: _Trace = 1.0,
+    as_json: _Json = False,
+) -> None:
+    """Solve for the one number that is left out.
+
+    Examples: stbmta plan --bags 100 --alpha 0.05 --tau 1 --thresholds exact (which dimension?);
+    stbmta plan --bags 100 --dim 1e6 --alpha 0.05 --covering-ratio 0.1 (which improvement?)
+    """
+    with _clear_errors():
+        from stbmta.theory import planning
+
+        plans = planning.table(
+            setting.value,
+            n_bags=bags,
+            dim=dim,
+            n=size,
+            alpha=alpha,
+            tau=[_tau(text) for text in tau or ["smallest"]],
+            covering_ratio=covering_ratio,
+            improvement=improvement,
+            theorem=theorem.value,
+            thresholds=thresholds.value,
+            L=norm,
+            trace=trace,
+        )
+        if as_json:
+            _show({**plans.columns, "reason": plans.reasons}, as_json)
+        else:
+            hidden = ("L", "trace") if setting is _Setting.gaussian else ("thresholds",)
+            columns = {
+                k: v for k, v in plans.columns.items() if k not in hidden and any(x is not None for x in v)
+            }
+            _show({**columns, "reason": plans.reasons} if any(plans.reasons) else columns, as_json)
+
+
+@contextmanager
+def _clear_errors() -> Iterator[None]:
+    """Turn bad input into one line on standard error and exit code 2."""
+    try:
+        yield
+    except ValueError as error:
+        print(f"stbmta: {error}", file=sys.stderr)
+        raise typer.Exit(2) from error
+
+
+def _needed(name: str, values: list[float] | None) -> list[float]:
+    if not values:
+        raise ValueError(f"Pass --{name}, once or more often.")
+    return values
+
+
+def _tau(text: str) -> float | str | None:
+    if text in ("smallest", "solve"):
+        return None if text == "solve" else text
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"tau must be a number, 'smallest' or 'solve'; found {text!r}.") from None
+
+
+def _zetas(
+    n_bags: Sequence[float], dims: Sequence[float], alpha: float, tau: float
+) -> dict[str, list[float]]:
+    from stbmta.theory import gaussian
+
+    rows = []
+    for b in n_bags:
+        for d in dims:
+            zeta = gaussian.exact_zeta(tau, b, d, alpha)
+            chances = gaussian.exact_event_probabilities(tau, zeta, b, d)
+            rows.append((b, d, tau, gaussian.zeta(tau, b, d, alpha), zeta, chances.A, chances.B))
+    names = ("bags", "dim", "tau", "zeta printed", "zeta exact", "P(A)", "P(B(tau/3))")
+    return {
+        name: [float(v) for v in column] for name, column in zip(names, zip(*rows, strict=True), strict=True)
+    }
+
+
+def _bounded_thresholds(
+    n_bags: Sequence[float],
+    dims: Sequence[float],
+    sizes: Sequence[float],
+    alpha: float,
+    norm: float,
+    trace: float,
+) -> dict[str, list[float]]:
+    from stbmta.theory import bounded
+
+    rows = []
+    for b in n_bags:
+        for d in dims:
+            for n in sizes:
+                level, sigma = bounded.t(alpha, b), math.sqrt(trace / n)
+                arguments = (level, d, norm, n, sigma)
+                radius, least = bounded.r(*arguments), bounded.tau_min(*arguments)
+                rows.append((b, d, n, level, radius, least, bounded.smallest_tau(*arguments)))
+    names = ("bags", "effective dim", "size", "t", "r", "tau_min", "smallest tau")
+    return {
+        name: [float(v) for v in column] for name, column in zip(names, zip(*rows, strict=True), strict=True)
+    }
+
+
+def _bounds(
+    taus: Sequence[float], neighbors: Sequence[float] | None, covering: float | None, bags: float | None
+) -> dict[str, list[Any]]:
+    from stbmta.theory import theorems
+
+    rows: list[tuple[Any, ...]] = []
+    for t in taus:
+        for v in neighbors or []:
+            rows.append(
+                (t, f"{v:g} neighbors", theorems.bound_independent(t, v - 1), theorems.bound_same_data(t, v))
+            )
+        if covering is not None and bags is not None:
+            shares = (
+                theorems.average_independent(t, covering, bags),
+                theorems.average_same_data(t, covering, bags),
+            )
+            rows.append((t, f"average, covering {covering:g} of {bags:g}", *shares))
+    names = ("tau", "error of", "Theorem 1 (independent tests)", "Theorem 2 (same data)")
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    return {k: [v if isinstance(v, str) else float(v) for v in column] for k, column in columns.items()}
+
+
+def _show(columns: Mapping[str, Sequence[Any]], as_json: bool) -> None:
+    """Print a table, or one JSON object for each row."""
+    if as_json:
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        print(json.dumps([{k: _plain(v) for k, v in row.items()} for row in rows], allow_nan=False))
+        return
+    from stbmta.theory._table import format_table
+
+    print(format_table(columns))
+
+
+def _plain(value: Any) -> Any:
+    """Numbers that JSON does not have: nan is null, infinity a string."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else "inf"
+    return value
