@@ -85,7 +85,8 @@ def canonical_order(points: Array, offsets: Array) -> npt.NDArray[np.int64]:
     """
     prints = np.empty(len(offsets) - 1, dtype=np.uint64)
     words = points.view(np.uint32 if points.dtype == np.float32 else np.uint64)
-    moments.fingerprints(words, offsets, prints)
+    with np.errstate(over="ignore"):  # the products are meant to wrap around
+        moments.fingerprints(words, offsets, prints)
     return np.lexsort((prints, -np.diff(offsets)))
 
 
