@@ -19,6 +19,7 @@ from .inputs import (
     check_finite,
     check_labels,
     check_not_empty,
+    common_columns,
     describe_bag,
     factorize,
     frame_columns,
@@ -128,11 +129,11 @@ class Bags(BagsContainer):
         Parameters
         ----------
         bags : iterable of array-like
-            Each (N_i, d); a one-dimensional array is d = 1.
+            Each (N_i, d); a one-dimensional array is d = 1. Data frames must have the same columns.
         labels : iterable, optional
             The names of the bags; 0, 1, ... by default.
         columns : sequence of str, optional
-            The names of the features.
+            The names of the features; those of data frames by default.
 
         Examples
         --------
@@ -144,6 +145,7 @@ class Bags(BagsContainer):
             raise ValueError("there are no bags: the list is empty.")
         names = np.arange(len(given)) if labels is None else as_labels(labels)
         check_labels(names, len(given))
+        columns = common_columns(given, names) if columns is None else columns
         arrays = [as_matrix(bag, describe_bag(names[i], i)) for i, bag in enumerate(given)]
         sizes = np.array([len(a) for a in arrays], dtype=np.int64)
         check_not_empty(sizes, names)

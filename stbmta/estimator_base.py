@@ -185,4 +185,9 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
 
 
 def _is_list_of_arrays(X: Any) -> bool:
-    return isinstance(X, (list, tuple)) and len(X) > 0 and all(isinstance(bag, np.ndarray) for bag in X)
+    """Tell whether X is a list of arrays or data frames, one a bag; a list of numbers or of lists is not."""
+    return (
+        isinstance(X, (list, tuple))
+        and len(X) > 0
+        and all(hasattr(bag, "__array__") and len(getattr(bag, "shape", ())) > 0 for bag in X)
+    )

@@ -17,6 +17,7 @@ __all__ = [
     "check_finite",
     "check_labels",
     "check_not_empty",
+    "common_columns",
     "describe_bag",
     "factorize",
     "frame_columns",
@@ -166,6 +167,21 @@ def check_not_empty(sizes: Array, labels: Array) -> None:
         raise ValueError(
             f"{describe_bag(labels[i], int(i))} has 0 rows; leave it out, its mean is not defined."
         )
+
+
+def common_columns(bags: Sequence[Any], labels: Array) -> list[str] | None:
+    """Return the column names of bags that are data frames, None for others; refuse differing names."""
+    found = [getattr(bag, "columns", None) for bag in bags]
+    if found[0] is None:
+        return None
+    first = [str(name) for name in found[0]]
+    for i, columns in enumerate(found):
+        if columns is None or [str(name) for name in columns] != first:
+            raise ValueError(
+                f"{describe_bag(labels[i], i)} does not have the columns {first} of "
+                f"{describe_bag(labels[0], 0)}, in this order; all bags share one feature space."
+            )
+    return first
 
 
 def plain_labels(labels: Array) -> Array:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import stbmta
 from stbmta import Bags
 
 from . import naive
@@ -64,6 +65,19 @@ def test_labels_of_any_kind_are_kept(groups):
     values = groups.tolist() if hasattr(groups, "tolist") else list(groups)
     assert bags.labels.tolist() == [values[0], values[1]]
     np.testing.assert_array_equal(bags.means().ravel(), [1.0, 2.0])
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_a_list_of_data_frames_keeps_the_columns(kind):
+    first, second = kind({"u": [1.0, 2.0], "v": [0.0, 0.0]}), kind({"u": [4.0], "v": [1.0]})
+    bags = Bags.from_list([first, second])
+    assert bags.columns == ("u", "v")
+    np.testing.assert_array_equal(bags.means(), [[1.5, 0.0], [4.0, 1.0]])
+    np.testing.assert_array_equal(stbmta.NaiveMean().fit([first, second]).means_, bags.means())
+    with pytest.raises(ValueError, match=r"bag 1 \(index 1\) does not have the columns \['u', 'v'\]"):
+        Bags.from_list([first, kind({"v": [1.0], "u": [4.0]})])
+    with pytest.raises(ValueError, match="does not have the columns"):
+        Bags.from_list([first, np.ones((1, 2))])
 
 
 def test_a_sorted_table_is_not_copied():
