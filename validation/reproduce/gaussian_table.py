@@ -21,8 +21,8 @@ from stbmta.similarity import known_mse
 from stbmta.statistics import BagStatistics, bag_statistics
 from stbmta.truth import known_means, squared_error
 
+from ..runner import Arrays, Part, Scale, Store, generator, run_parts
 from .published import GAUSSIAN, GAUSSIAN_METHODS
-from .runner import Arrays, Part, Scale, Store, generator, run_parts
 
 __all__ = ["READINGS", "GaussianTable", "run"]
 

@@ -126,7 +126,9 @@ class Store:
             return dict(file)
 
 
-def run_parts(store: Store, parts: Sequence[Part], *, what: str, jobs: int | None = None) -> list[Arrays]:
+def run_parts(
+    store: Store, parts: Sequence[Part], *, what: str, jobs: int | None = None, timed: bool = True
+) -> list[Arrays]:
     """Do the parts that are not done yet, and return the arrays of all, in their order.
 
     Parameters
@@ -137,11 +139,13 @@ def run_parts(store: Store, parts: Sequence[Part], *, what: str, jobs: int | Non
         For the progress bar.
     jobs : int, optional
         Number of processes; as many as cores by default. It does not change the result.
+    timed : bool, default=True
+        Keep the seconds that each part took, as "seconds". Without them two runs leave the same bytes.
 
     Returns
     -------
     list of dict
-        The arrays of each part, and the seconds it took as "seconds".
+        The arrays of each part.
     """
     missing = [part for part in parts if part.name not in store]
     workers = min(available_threads() if jobs is None else jobs, len(missing))
@@ -149,19 +153,21 @@ def run_parts(store: Store, parts: Sequence[Part], *, what: str, jobs: int | Non
         for _ in range(len(parts) - len(missing)):
             advance()
         if workers > 1:
-            _run_processes(store, missing, workers, advance)
+            _run_processes(store, missing, workers, timed, advance)
         else:
             for part in missing:
-                store.save(part.name, _do(part))
+                store.save(part.name, _do(part, timed))
                 advance()
     return [store.load(part.name) for part in parts]
 
 
-def _run_processes(store: Store, parts: Sequence[Part], workers: int, advance: Callable[[], None]) -> None:
+def _run_processes(
+    store: Store, parts: Sequence[Part], workers: int, timed: bool, advance: Callable[[], None]
+) -> None:
     # A fresh interpreter each: forking a process with running threads is not safe.
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_prepare_worker)
     try:
-        running = {pool.submit(_do, part): part for part in parts}
+        running = {pool.submit(_do, part, timed): part for part in parts}
         for future in as_completed(running):
             store.save(running[future].name, future.result())
             advance()
@@ -174,8 +180,8 @@ def _prepare_worker() -> None:
     set_num_threads(1)
 
 
-def _do(part: Part) -> Arrays:
+def _do(part: Part, timed: bool) -> Arrays:
     start = time.perf_counter()
     with threadpool_limits(1):
         arrays = part.work(*part.arguments)
-    return arrays | {"seconds": np.array(time.perf_counter() - start)}
+    return arrays | ({"seconds": np.array(time.perf_counter() - start)} if timed else {})
