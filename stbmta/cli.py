@@ -1,6 +1,5 @@
-"""The command line: ``stbmta``."""
+"""The command line: ``stbmta``. A command lives in a module of its own and is added here."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,11 +8,13 @@ from rich.console import Console
 from rich.table import Table
 
 from . import cli_theory
+from .cli_errors import ClearErrors
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="stbmta",
+    cls=ClearErrors,
     help="Estimate many means at once: test which bags are similar, shrink each mean toward its neighbors.",
     no_args_is_help=True,
     add_completion=True,
@@ -21,17 +22,21 @@ app = typer.Typer(
 )
 
 
+@app.callback()
+def _options(
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error. Works with every command.")
+    ] = False,
+) -> None:
+    """Estimate many means at once: test which bags are similar, shrink each mean toward its neighbors."""
+
+
 cli_theory.register(app)
 
 
 def main() -> None:
-    """Run the command line; errors in the input end with a message and exit code 2."""
-    try:
-        app()
-    except (ValueError, KeyError, TypeError, OSError) as error:
-        message = error.args[0] if isinstance(error, KeyError) and error.args else error
-        print(f"stbmta: {message}", file=sys.stderr)
-        sys.exit(2)
+    """Run the command line."""
+    app()
 
 
 @app.command()

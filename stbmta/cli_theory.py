@@ -2,9 +2,7 @@
 
 import json
 import math
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -82,22 +80,19 @@ def threshold(
 
     Example: stbmta threshold --bags 100 --dim 1000 --dim 100000
     """
-    with _clear_errors():
-        from stbmta.theory import tables
+    from stbmta.theory import tables
 
-        n_bags = _needed("bags", bags)
-        columns: Mapping[str, Sequence[Any]]
-        if setting is _Setting.bounded:
-            columns = _bounded_thresholds(
-                n_bags, _needed("dim", dim), _needed("size", size), alpha, norm, trace
-            )
-        elif dim is None:
-            columns = tables.dimensions(n_bags, (1.0, 0.1) if tau is None else (tau,), alpha).columns
-        elif tau is None:
-            columns = tables.thresholds(n_bags, dim, alpha).columns
-        else:
-            columns = _zetas(n_bags, dim, alpha, tau)
-        _show(columns, as_json)
+    n_bags = _needed("bags", bags)
+    columns: Mapping[str, Sequence[Any]]
+    if setting is _Setting.bounded:
+        columns = _bounded_thresholds(n_bags, _needed("dim", dim), _needed("size", size), alpha, norm, trace)
+    elif dim is None:
+        columns = tables.dimensions(n_bags, (1.0, 0.1) if tau is None else (tau,), alpha).columns
+    elif tau is None:
+        columns = tables.thresholds(n_bags, dim, alpha).columns
+    else:
+        columns = _zetas(n_bags, dim, alpha, tau)
+    _show(columns, as_json)
 
 
 def bound(
@@ -117,15 +112,14 @@ def bound(
 
     Example: stbmta bound --tau 0.1 --neighbors 20 --covering 10 --bags 200
     """
-    with _clear_errors():
-        taus = _needed("tau", tau)
-        if neighbors is None and covering is None:
-            raise ValueError(
-                "Pass --neighbors for the error of one bag, or --covering and --bags for the average."
-            )
-        if (covering is None) != (bags is None):
-            raise ValueError("The bound on the average needs both --covering and --bags.")
-        _show(_bounds(taus, neighbors, covering, bags), as_json)
+    taus = _needed("tau", tau)
+    if neighbors is None and covering is None:
+        raise ValueError(
+            "Pass --neighbors for the error of one bag, or --covering and --bags for the average."
+        )
+    if (covering is None) != (bags is None):
+        raise ValueError("The bound on the average needs both --covering and --bags.")
+    _show(_bounds(taus, neighbors, covering, bags), as_json)
 
 
 def plan(
@@ -158,41 +152,30 @@ def plan(
     Examples: stbmta plan --bags 100 --alpha 0.05 --tau 1 --thresholds exact (which dimension?);
     stbmta plan --bags 100 --dim 1e6 --alpha 0.05 --covering-ratio 0.1 (which improvement?)
     """
-    with _clear_errors():
-        from stbmta.theory import planning
+    from stbmta.theory import planning
 
-        plans = planning.table(
-            setting.value,
-            n_bags=bags,
-            dim=dim,
-            n=size,
-            alpha=alpha,
-            tau=[_tau(text) for text in tau or ["smallest"]],
-            covering_ratio=covering_ratio,
-            improvement=improvement,
-            theorem=theorem.value,
-            thresholds=thresholds.value,
-            L=norm,
-            trace=trace,
-        )
-        if as_json:
-            _show({**plans.columns, "reason": plans.reasons}, as_json)
-        else:
-            hidden = ("L", "trace") if setting is _Setting.gaussian else ("thresholds",)
-            columns = {
-                k: v for k, v in plans.columns.items() if k not in hidden and any(x is not None for x in v)
-            }
-            _show({**columns, "reason": plans.reasons} if any(plans.reasons) else columns, as_json)
-
-
-@contextmanager
-def _clear_errors() -> Iterator[None]:
-    """Turn bad input into one line on standard error and exit code 2."""
-    try:
-        yield
-    except ValueError as error:
-        print(f"stbmta: {error}", file=sys.stderr)
-        raise typer.Exit(2) from error
+    plans = planning.table(
+        setting.value,
+        n_bags=bags,
+        dim=dim,
+        n=size,
+        alpha=alpha,
+        tau=[_tau(text) for text in tau or ["smallest"]],
+        covering_ratio=covering_ratio,
+        improvement=improvement,
+        theorem=theorem.value,
+        thresholds=thresholds.value,
+        L=norm,
+        trace=trace,
+    )
+    if as_json:
+        _show({**plans.columns, "reason": plans.reasons}, as_json)
+    else:
+        hidden = ("L", "trace") if setting is _Setting.gaussian else ("thresholds",)
+        columns = {
+            k: v for k, v in plans.columns.items() if k not in hidden and any(x is not None for x in v)
+        }
+        _show({**columns, "reason": plans.reasons} if any(plans.reasons) else columns, as_json)
 
 
 def _needed(name: str, values: list[float] | None) -> list[float]:
