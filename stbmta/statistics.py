@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .bags import Bags, require_size
+from .blocks import data_center
 from .container import BagsContainer
 from .jit import moments
 from .kernels import Kernel, Linear, Precomputed, as_kernel
-from .sums import canonical_order, cross_sums, data_center, part_sums
+from .sums import canonical_order, cross_sums, part_sums
 from .threads import run
 
 __all__ = [
@@ -153,6 +154,7 @@ def bag_statistics(
     *,
     n_threads: int | None = None,
     block_size: int | None = None,
+    dtype: npt.DTypeLike = np.float64,
 ) -> BagStatistics:
     """Compute the pairwise statistics of bags.
 
@@ -164,6 +166,12 @@ def bag_statistics(
         All available cores by default. It does not change the result.
     block_size : int, optional
         How many kernel values make a task. It does not change the result.
+    dtype : float64 or float32, default=float64
+        Precision of the kernel values; they are always added up in float64. In float32 they take about
+        0.6 of the time. Each RBF or Laplacian value is then accurate to about 3e-5 relative, and means over
+        bags of well-scaled points to 1e-7; polynomial values to 1e-5 of the largest. Where points lie so far
+        apart that float32 could not keep that, the values are computed in float64 after all. The linear and
+        precomputed kernels take no notice.
 
     Returns
     -------
@@ -197,8 +205,9 @@ def bag_statistics(
     if isinstance(kernel, Precomputed):
         _check_matrix(kernel, bags, bags)
     found = part_sums(
-        ordered.data, ordered.rows, ordered.offsets, np.arange(len(bags)), kernel, n_threads, block_size
-    )
+        ordered.data, ordered.rows, ordered.offsets, np.arange(len(bags)), kernel,
+        n_threads, block_size, _precision(dtype),
+    )  # fmt: skip
     back = np.argsort(order)
     counts = bags.sizes.astype(np.float64)
     gram = found.sums[np.ix_(back, back)] / np.outer(counts, counts)
@@ -220,6 +229,7 @@ def cross_statistics(
     *,
     n_threads: int | None = None,
     block_size: int | None = None,
+    dtype: npt.DTypeLike = np.float64,
 ) -> Array:
     r"""Return the mean kernel values between two collections of bags, (B, B').
 
@@ -231,6 +241,8 @@ def cross_statistics(
         A bandwidth that is chosen from data is chosen from `bags`.
     n_threads, block_size : int, optional
         Neither changes the result.
+    dtype : float64 or float32, default=float64
+        Precision of the kernel values, as in :func:`bag_statistics`.
 
     Examples
     --------
@@ -249,7 +261,10 @@ def cross_statistics(
         _check_matrix(kernel, bags, other)
     left, right = canonical_order(bags.data, bags.offsets), canonical_order(other.data, other.offsets)
     a, b = bags.select(left), other.select(right)
-    sums = cross_sums(a.data, a.rows, a.offsets, b.data, b.rows, b.offsets, kernel, n_threads, block_size)
+    sums = cross_sums(
+        a.data, a.rows, a.offsets, b.data, b.rows, b.offsets, kernel,
+        n_threads, block_size, _precision(dtype),
+    )  # fmt: skip
     counts = np.outer(bags.sizes.astype(np.float64), other.sizes.astype(np.float64))
     return sums[np.ix_(np.argsort(left), np.argsort(right))] / counts
 
@@ -306,6 +321,12 @@ def point_diagonal(bags: Bags, kernel: Kernel) -> Array:
     if isinstance(kernel, Precomputed) and not callable(kernel.values):
         return kernel.values[bags.rows, bags.rows].astype(np.float64)
     return kernel.diagonal(bags.data.astype(np.float64, copy=False))
+
+
+def _precision(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    if dtype not in (np.float64, np.float32, "float64", "float32"):
+        raise ValueError(f"dtype must be float64 or float32, found {dtype!r}.")
+    return np.dtype(dtype)
 
 
 def _check_matrix(kernel: Precomputed, bags: Bags, other: Bags) -> None:

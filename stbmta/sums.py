@@ -1,4 +1,4 @@
-"""Sums of kernel values between bags, planned here and computed by :mod:`stbmta.jit.tiles`.
+"""Sums of kernel values between bags, cut into tasks here and computed by :mod:`stbmta.blocks`.
 
 Bags are cut into pieces of at most PIECE points. The result is defined as a sum over pairs of pieces in
 a fixed order; how pairs are grouped into tasks and who runs them is free. Bags are first put into an
@@ -9,18 +9,18 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from threading import Lock
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .jit import moments, tiles, vector
-from .kernels import RBF, Kernel, Laplacian, Polynomial, Precomputed
+from .blocks import Block, Side, matrix_block, tile_block
+from .jit import moments, packing
+from .kernels import Kernel, Precomputed
 from .threads import run
 
-__all__ = ["PartSums", "canonical_order", "cross_sums", "data_center", "part_sums"]
+__all__ = ["PartSums", "canonical_order", "cross_sums", "part_sums"]
 
 Array = npt.NDArray[Any]
 
@@ -28,12 +28,6 @@ Array = npt.NDArray[Any]
 PIECE = 4096
 # Default cost of a task, in kernel values: some hundredths of a second.
 TASK = 2**25
-# Beyond this value of |x|^2 / (2 s^2) in bits, |x|^2 + |y|^2 - 2 <x, y> would lose more than about 1e-13.
-NORM_FORM_LIMIT = 128.0
-MANY_DIMENSIONS = 64
-CACHED_ROWS = 2**17  # coordinates: a megabyte
-# Values of a precomputed kernel looked at together.
-MATRIX_BLOCK = 2**22
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,33 +45,6 @@ class PartSums:
     own: npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """One side of a matrix of sums: points cut into pieces, and what each piece belongs to."""
-
-    points: Array
-    rows: Array  # the user's row of each point, for precomputed matrices
-    pieces: npt.NDArray[np.int64]
-    part: npt.NDArray[np.int64]
-    bag: npt.NDArray[np.int64]
-
-    @classmethod
-    def cut(cls, points: Array, rows: Array, part_offsets: Array, part_bag: Array) -> "_Side":
-        starts: list[int] = []
-        parts: list[int] = []
-        for a, (start, stop) in enumerate(pairwise(part_offsets)):
-            cuts = range(int(start), int(stop), PIECE)
-            starts.extend(cuts)
-            parts.extend([a] * len(cuts))
-        part = np.array(parts, dtype=np.int64)
-        pieces = np.array([*starts, part_offsets[-1]], dtype=np.int64)
-        return cls(points, rows, pieces, part, part_bag[part].astype(np.int64))
-
-    @property
-    def n_pieces(self) -> int:
-        return len(self.part)
-
-
 def canonical_order(points: Array, offsets: Array) -> npt.NDArray[np.int64]:
     """Return the order of the bags by their contents, large bags first.
 
@@ -90,17 +57,6 @@ def canonical_order(points: Array, offsets: Array) -> npt.NDArray[np.int64]:
     return np.lexsort((prints, -np.diff(offsets)))
 
 
-def data_center(*collections: Array) -> npt.NDArray[np.float64]:
-    """Return the middle of the range of each column: unlike a mean, the same in any order of the points."""
-    dim = collections[0].shape[1]
-    low, high = np.full(dim, np.inf), np.full(dim, -np.inf)
-    for points in collections:
-        a, b = np.empty(dim), np.empty(dim)
-        moments.column_range(points, a, b)
-        low, high = np.minimum(low, a), np.maximum(high, b)
-    return low / 2 + high / 2
-
-
 def part_sums(
     points: Array,
     rows: Array,
@@ -109,6 +65,7 @@ def part_sums(
     kernel: Kernel,
     n_threads: int | None = None,
     block_size: int | None = None,
+    dtype: npt.DTypeLike = np.float64,
 ) -> PartSums:
     """Return the sums of kernel values between all parts and all bags, by symmetry from half of them.
 
@@ -125,23 +82,25 @@ def part_sums(
         Resolved: no parameter left to choose.
     n_threads, block_size : int, optional
         Neither changes the result. `block_size` is the number of kernel values of a task.
+    dtype : float64 or float32
+        Precision of the kernel values; see :func:`stbmta.bag_statistics`.
 
     Notes
     -----
     Time O(n^2 d / 2), memory O(n d + parts * bags).
     """
     n_bags = int(part_bag[-1]) + 1
-    side = _Side.cut(points, rows, part_offsets, part_bag)
+    side = Side.cut(points, rows, part_offsets, part_bag, PIECE)
     result = PartSums(np.zeros((len(part_bag), n_bags)), np.zeros(len(part_bag)))
     first_piece = np.searchsorted(side.bag, np.arange(n_bags))  # of each bag
     first_column = first_piece[side.bag]
 
     def scatter(out: Array, corner: Array, p0: int, p1: int) -> None:
-        tiles.scatter_symmetric(
+        packing.scatter_symmetric(
             out, corner, p0, p1, side.part, side.bag, first_column, result.sums, result.own
         )
 
-    _run_blocks(side, side, first_column, kernel, scatter, n_threads, block_size)
+    _run_blocks(side, side, first_column, kernel, scatter, n_threads, block_size, dtype)
     return result
 
 
@@ -155,16 +114,18 @@ def cross_sums(
     kernel: Kernel,
     n_threads: int | None = None,
     block_size: int | None = None,
+    dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.float64]:
     """Return the sums of kernel values between two collections of bags."""
-    left = _Side.cut(points, rows, offsets, np.arange(len(offsets) - 1))
-    right = _Side.cut(other_points, other_rows, other_offsets, np.arange(len(other_offsets) - 1))
+    left = Side.cut(points, rows, offsets, np.arange(len(offsets) - 1), PIECE)
+    right = Side.cut(other_points, other_rows, other_offsets, np.arange(len(other_offsets) - 1), PIECE)
     sums = np.zeros((len(offsets) - 1, len(other_offsets) - 1))
 
     def scatter(out: Array, corner: Array, p0: int, p1: int) -> None:
-        tiles.scatter_cross(out, corner, p0, p1, left.bag, right.bag, sums)
+        packing.scatter_cross(out, corner, p0, p1, left.bag, right.bag, sums)
 
-    _run_blocks(left, right, np.zeros(left.n_pieces, dtype=np.int64), kernel, scatter, n_threads, block_size)
+    everything = np.zeros(left.n_pieces, dtype=np.int64)
+    _run_blocks(left, right, everything, kernel, scatter, n_threads, block_size, dtype)
     return sums
 
 
@@ -172,7 +133,6 @@ def cross_sums(
 
 
 Scatter = Callable[[Array, Array, int, int], None]
-Block = Callable[[int, int, int, int, Array, Array], None]
 
 
 class _RowGroup:
@@ -200,18 +160,19 @@ class _RowGroup:
 
 
 def _run_blocks(
-    left: _Side,
-    right: _Side,
+    left: Side,
+    right: Side,
     first_column: Array,
     kernel: Kernel,
     scatter: Scatter,
     n_threads: int | None,
     block_size: int | None,
+    dtype: npt.DTypeLike,
 ) -> None:
     if isinstance(kernel, Precomputed):
-        block = _matrix_block(left, right, first_column, kernel)
+        block = matrix_block(left, right, first_column, kernel)
     else:
-        block = _tile_block(left, right, first_column, kernel)
+        block = tile_block(left, right, first_column, kernel, dtype)
     limit = TASK if block_size is None else block_size
     if limit < 1:
         raise ValueError(f"block_size must be at least 1, found {block_size}.")
@@ -224,7 +185,7 @@ def _run_blocks(
     run(tasks, n_threads)
 
 
-def _row_groups(left: _Side, right: _Side, first_column: Array, limit: int) -> list[tuple[int, int]]:
+def _row_groups(left: Side, right: Side, first_column: Array, limit: int) -> list[tuple[int, int]]:
     """Cut the row pieces into groups of whole bags that cost about `limit` kernel values each."""
     columns_left = right.pieces[-1] - right.pieces[first_column]
     cost = np.diff(left.pieces) * columns_left
@@ -241,7 +202,7 @@ def _row_groups(left: _Side, right: _Side, first_column: Array, limit: int) -> l
 
 
 def _rectangles(
-    left: _Side, right: _Side, p0: int, p1: int, q0: int, limit: int
+    left: Side, right: Side, p0: int, p1: int, q0: int, limit: int
 ) -> list[tuple[int, int, int, int]]:
     """Cut a group's table of piece sums into rectangles of at most about `limit` kernel values."""
     n_rows = int(left.pieces[p1] - left.pieces[p0])
@@ -265,103 +226,3 @@ def _cuts(pieces: Array, start: int, stop: int, size: int) -> list[tuple[int, in
         cuts.append((start, end))
         start = end
     return cuts
-
-
-# ---------------------------------------------------------------------- blocks
-
-
-def _tile_block(left: _Side, right: _Side, first_column: Array, kernel: Kernel) -> Block:
-    """Return a function that computes a block of piece sums with the compiled tiles."""
-    dim = left.points.shape[1]
-    code, parameters, center = _parameters(left, right, kernel)
-    # 2 c <x, y> - c |x|^2 - c |y|^2 is the exponent of the RBF in bits, with c = parameters[0].
-    factor = 2 * parameters[0] if code == tiles.RBF else 1.0
-    padded = -(-np.diff(left.pieces) // tiles.ROWS) * tiles.ROWS
-    packed = np.r_[0, np.cumsum(padded)].astype(np.int64)
-    rows = vector.aligned_zeros(int(packed[-1]) * dim)
-    bias = np.full(int(packed[-1]), np.nan)
-    tiles.pack_rows(left.points, center, factor, left.pieces, packed, rows, bias)
-    n_columns = -(-len(right.points) // vector.WIDTH) * vector.WIDTH
-    panels = vector.aligned_zeros(n_columns * dim)
-    column_weight = vector.aligned_zeros(n_columns)
-    tiles.pack_columns(right.points, center, panels, column_weight)
-    is_padding = np.isnan(bias)
-    together = _pieces_together(dim, int(padded.max()))
-    if code == tiles.RBF:
-        bias = np.where(is_padding, vector.LOWEST, -parameters[0] * bias)
-        np.exp2(-parameters[0] * column_weight, out=column_weight)
-    elif code == tiles.POLYNOMIAL:
-        bias = np.where(is_padding, 0.0, 1.0)
-    else:
-        bias = np.where(is_padding, vector.LOWEST, 0.0)
-
-    def block(p0: int, p1: int, q0: int, q1: int, out: Array, corner: Array) -> None:
-        room = (int(right.pieces[q1] - right.pieces[q0]) // vector.WIDTH + 2) * vector.WIDTH
-        totals = vector.aligned_zeros(together * room).reshape(together, room)
-        tiles.block_sums(
-            code, parameters, dim, rows, bias, packed, panels, column_weight, right.pieces, first_column,
-            p0, p1, q0, q1, together, totals, out, corner,
-        )  # fmt: skip
-
-    return block
-
-
-def _pieces_together(dim: int, longest: int) -> int:
-    """Return how many pieces should meet a panel at once.
-
-    A panel of many dimensions comes from far away; it pays to meet as many rows as the second-level cache
-    holds. A panel of few dimensions is at hand anyway, and fewer totals are then better.
-    """
-    if dim <= MANY_DIMENSIONS:
-        return 1
-    return max(1, min(16, CACHED_ROWS // (dim * longest)))
-
-
-def _matrix_block(left: _Side, right: _Side, first_column: Array, kernel: Precomputed) -> Block:
-    """Return a function that computes a block of piece sums from kernel values that are given."""
-    values = kernel.values
-
-    def between(rows: slice, columns: slice) -> Array:
-        if callable(values):
-            found = kernel(left.points[rows], right.points[columns])
-        else:
-            found = values[np.ix_(left.rows[rows], right.rows[columns])].astype(np.float64, copy=False)
-        if found.shape != (rows.stop - rows.start, columns.stop - columns.start):
-            raise ValueError(f"the kernel function returned shape {found.shape}; one row and column a point.")
-        if not np.isfinite(found).all():
-            raise ValueError("the kernel has values that are NaN or infinite.")
-        return np.ascontiguousarray(found)
-
-    def block(p0: int, p1: int, q0: int, q1: int, out: Array, corner: Array) -> None:
-        for p in range(p0, p1):
-            q = max(q0, int(first_column[p]))
-            if q >= q1:
-                continue
-            columns = slice(int(right.pieces[q]), int(right.pieces[q1]))
-            totals = np.zeros(columns.stop - columns.start)
-            step = max(1, MATRIX_BLOCK // len(totals))
-            for start in range(int(left.pieces[p]), int(left.pieces[p + 1]), step):
-                rows = slice(start, min(start + step, int(left.pieces[p + 1])))
-                tiles.add_matrix(between(rows, columns), totals)
-            tiles.sum_pieces(totals, right.pieces, q, q1, out[p - corner[0], q - corner[1] :])
-
-    return block
-
-
-def _parameters(left: _Side, right: _Side, kernel: Kernel) -> tuple[int, Array, Array]:
-    """Return the code of a kernel, its parameters, and the center of the data that its tile wants."""
-    dim = left.points.shape[1]
-    log2_e = math.log2(math.e)
-    match kernel:
-        case RBF(bandwidth=float(width)):
-            c = log2_e / 2 / width**2
-            center = data_center(left.points, right.points)
-            reach = max(moments.farthest(side.points, center) for side in (left, right))
-            if c * reach <= NORM_FORM_LIMIT:
-                return tiles.RBF, np.array([c, 0.0, 0.0]), center
-            return tiles.RBF_DIRECT, np.array([-c, 0.0, 0.0]), np.zeros(dim)
-        case Laplacian(bandwidth=float(width)):
-            return tiles.LAPLACIAN, np.array([-log2_e / width, 0.0, 0.0]), np.zeros(dim)
-        case Polynomial(degree=degree, gamma=float(gamma), coef0=coef0):
-            return tiles.POLYNOMIAL, np.array([gamma, coef0, float(degree)]), np.zeros(dim)
-    raise TypeError(f"no compiled sums for {kernel!r}.")

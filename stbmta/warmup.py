@@ -13,7 +13,7 @@ __all__ = ["warmup"]
 
 
 def warmup() -> float:
-    """Compile all kernels, for float64 and float32, writable and read-only data; return the seconds it took.
+    """Compile all kernels, for every type of data and both precisions; return the seconds it took.
 
     Compiled code is kept on disk, so this is needed once for each installation and kind of processor.
 
@@ -31,6 +31,7 @@ def warmup() -> float:
             bags = Bags.from_offsets(data, [0, 4, 8, 12])
             for kernel in (Linear(), RBF(1.0), Laplacian(1.0), Polynomial()):
                 bag_statistics(bags, kernel)
+                bag_statistics(bags, kernel, dtype=np.float32)
                 cross_statistics(bags, bags, kernel)
                 tune_stb(bags, kernel, rng=0)
             bag_statistics(bags, Precomputed(lambda X, Y: X @ Y.T))

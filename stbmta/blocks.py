@@ -1,0 +1,210 @@
+"""A block of sums of kernel values: which compiled tile computes it, and how its points are laid out.
+
+:mod:`stbmta.sums` cuts the work into blocks and hands them to threads; here a block becomes a call of
+:mod:`stbmta.jit.tiles`, or a look at a matrix that the user gave.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .jit import moments, packing, tiles, vector
+from .kernels import RBF, Kernel, Laplacian, Polynomial, Precomputed
+
+__all__ = ["Block", "Side", "data_center", "matrix_block", "tile_block"]
+
+Array = npt.NDArray[Any]
+# Computes piece sums p0..p1 x q0..q1 into a table whose first cell is the corner.
+Block = Callable[[int, int, int, int, Array, Array], None]
+
+# Beyond this value of |x|^2 / (2 s^2) in bits, |x|^2 + |y|^2 - 2 <x, y> would lose more than about 1e-13.
+NORM_FORM_LIMIT = 128.0
+# Beyond this value in bits, single precision would lose more than about 3e-5.
+SINGLE_LIMIT = 16.0
+# Polynomial kernels may grow this large in single precision.
+SINGLE_LARGEST = 1e30
+MANY_DIMENSIONS = 64
+CACHED_ROWS = 2**17  # coordinates: a megabyte
+# Values of a precomputed kernel looked at together.
+MATRIX_BLOCK = 2**22
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a matrix of sums: points cut into pieces, and what each piece belongs to."""
+
+    points: Array
+    rows: Array  # the user's row of each point, for precomputed matrices
+    pieces: npt.NDArray[np.int64]
+    part: npt.NDArray[np.int64]
+    bag: npt.NDArray[np.int64]
+
+    @classmethod
+    def cut(cls, points: Array, rows: Array, part_offsets: Array, part_bag: Array, longest: int) -> "Side":
+        """Cut each part into pieces of at most `longest` points."""
+        counts = -(-np.diff(part_offsets) // longest)
+        part = np.repeat(np.arange(len(counts)), counts)
+        number = np.arange(len(part)) - np.repeat(np.cumsum(counts) - counts, counts)
+        pieces = np.r_[part_offsets[part] + number * longest, part_offsets[-1]].astype(np.int64)
+        return cls(points, rows, pieces, part, part_bag[part].astype(np.int64))
+
+    @property
+    def n_pieces(self) -> int:
+        """Number of pieces."""
+        return len(self.part)
+
+
+def data_center(*collections: Array) -> npt.NDArray[np.float64]:
+    """Return the middle of the range of each column: unlike a mean, the same in any order of the points."""
+    dim = collections[0].shape[1]
+    low, high = np.full(dim, np.inf), np.full(dim, -np.inf)
+    for points in collections:
+        a, b = np.empty(dim), np.empty(dim)
+        moments.column_range(points, a, b)
+        low, high = np.minimum(low, a), np.maximum(high, b)
+    return low / 2 + high / 2
+
+
+# ---------------------------------------------------------------------- compiled kernels
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """Which tile computes a kernel, with which parameters, center of the data and precision."""
+
+    code: int
+    parameters: Array
+    center: Array
+    dtype: np.dtype[Any]
+
+
+def tile_block(
+    left: Side, right: Side, first_column: Array, kernel: Kernel, dtype: npt.DTypeLike = np.float64
+) -> Block:
+    """Return a function that computes a block of piece sums with the compiled tiles."""
+    dim = left.points.shape[1]
+    tile = _tile(left, right, kernel, np.dtype(dtype))
+    padded = -(-np.diff(left.pieces) // tiles.ROWS) * tiles.ROWS
+    packed = np.r_[0, np.cumsum(padded)].astype(np.int64)
+    rows, bias = _as_rows(left, packed, tile)
+    panels, column_weight = _as_columns(right, tile)
+    parameters = tile.parameters.astype(tile.dtype)
+    together = _pieces_together(dim, int(padded.max()))
+
+    def block(p0: int, p1: int, q0: int, q1: int, out: Array, corner: Array) -> None:
+        room = (int(right.pieces[q1] - right.pieces[q0]) // vector.WIDTH + 2) * vector.WIDTH
+        totals = vector.aligned_zeros(together * room).reshape(together, room)
+        tiles.block_sums(
+            tile.code, parameters, dim, rows, bias, packed, panels, column_weight, right.pieces, first_column,
+            p0, p1, q0, q1, together, totals, out, corner,
+        )  # fmt: skip
+
+    return block
+
+
+def _as_rows(left: Side, packed: Array, tile: _Tile) -> tuple[Array, Array]:
+    """Return the points as rows, and what a tile starts from for each row; padding adds nothing."""
+    dim, scale = left.points.shape[1], float(tile.parameters[0])
+    rows = vector.aligned_zeros(int(packed[-1]) * dim, tile.dtype)
+    norms = np.full(int(packed[-1]), np.nan)
+    # 2 c <x, y> - c |x|^2 - c |y|^2 is the exponent of the RBF in bits, with c the scale.
+    factor = 2 * scale if tile.code == tiles.RBF else 1.0
+    packing.pack_rows(left.points, tile.center, factor, left.pieces, packed, rows, norms)
+    if tile.code == tiles.POLYNOMIAL:
+        nothing, bias = 0.0, np.ones(len(norms))
+    else:
+        nothing, bias = vector.LOWEST[tile.dtype], np.zeros(len(norms))
+    if tile.code == tiles.RBF:
+        bias = -scale * norms
+    return rows, np.where(np.isnan(norms), nothing, bias).astype(tile.dtype)
+
+
+def _as_columns(right: Side, tile: _Tile) -> tuple[Array, Array]:
+    """Return the points as panels of columns, and the weight of each column in the RBF."""
+    n_columns = -(-len(right.points) // vector.WIDTH) * vector.WIDTH
+    panels = vector.aligned_zeros(n_columns * right.points.shape[1], tile.dtype)
+    weight = vector.aligned_zeros(n_columns)
+    packing.pack_columns(right.points, tile.center, panels, weight)
+    if tile.code == tiles.RBF:
+        np.exp2(-tile.parameters[0] * weight, out=weight)
+    return panels, weight
+
+
+def _pieces_together(dim: int, longest: int) -> int:
+    """Return how many pieces should meet a panel at once.
+
+    A panel of many dimensions comes from far away; it pays to meet as many rows as the second-level cache
+    holds. A panel of few dimensions is at hand anyway, and fewer totals are then better.
+    """
+    if dim <= MANY_DIMENSIONS:
+        return 1
+    return max(1, min(16, CACHED_ROWS // (dim * longest)))
+
+
+def _tile(left: Side, right: Side, kernel: Kernel, dtype: np.dtype[Any]) -> _Tile:
+    """Choose the tile of a kernel: as precise as was asked for, more precise where the data need it."""
+    center = data_center(left.points, right.points)
+    origin = np.zeros_like(center)
+    reach = max(moments.farthest(side.points, center) for side in (left, right))
+    single = dtype == np.float32
+    double = np.dtype(np.float64)
+    log2_e = math.log2(math.e)
+    match kernel:
+        case RBF(bandwidth=float(width)):
+            c = log2_e / 2 / width**2
+            if single and c * reach <= SINGLE_LIMIT:
+                return _Tile(tiles.RBF, np.array([c, 0.0, 0.0]), center, dtype)
+            if c * reach <= NORM_FORM_LIMIT:
+                return _Tile(tiles.RBF, np.array([c, 0.0, 0.0]), center, double)
+            return _Tile(tiles.RBF_DIRECT, np.array([-c, 0.0, 0.0]), origin, double)
+        case Laplacian(bandwidth=float(width)):
+            parameters = np.array([-log2_e / width, 0.0, 0.0])
+            # The L1 norm is at most sqrt(d) times the Euclidean one.
+            if single and log2_e / width * math.sqrt(len(center) * reach) <= SINGLE_LIMIT:
+                return _Tile(tiles.LAPLACIAN, parameters, center, dtype)
+            return _Tile(tiles.LAPLACIAN, parameters, origin, double)
+        case Polynomial(degree=degree, gamma=float(gamma), coef0=coef0):
+            largest = gamma * max(moments.farthest(side.points, origin) for side in (left, right)) + coef0
+            safe = single and degree * math.log(max(largest, 1.0)) <= math.log(SINGLE_LARGEST)
+            parameters = np.array([gamma, coef0, float(degree)])
+            return _Tile(tiles.POLYNOMIAL, parameters, origin, dtype if safe else double)
+    raise TypeError(f"no compiled sums for {kernel!r}.")
+
+
+# ---------------------------------------------------------------------- values that are given
+
+
+def matrix_block(left: Side, right: Side, first_column: Array, kernel: Precomputed) -> Block:
+    """Return a function that computes a block of piece sums from kernel values that are given."""
+    values = kernel.values
+
+    def between(rows: slice, columns: slice) -> Array:
+        if callable(values):
+            found = kernel(left.points[rows], right.points[columns])
+        else:
+            found = values[np.ix_(left.rows[rows], right.rows[columns])].astype(np.float64, copy=False)
+        if found.shape != (rows.stop - rows.start, columns.stop - columns.start):
+            raise ValueError(f"the kernel function returned shape {found.shape}; one row and column a point.")
+        if not np.isfinite(found).all():
+            raise ValueError("the kernel has values that are NaN or infinite.")
+        return np.ascontiguousarray(found)
+
+    def block(p0: int, p1: int, q0: int, q1: int, out: Array, corner: Array) -> None:
+        for p in range(p0, p1):
+            q = max(q0, int(first_column[p]))
+            if q >= q1:
+                continue
+            columns = slice(int(right.pieces[q]), int(right.pieces[q1]))
+            totals = np.zeros(columns.stop - columns.start)
+            step = max(1, MATRIX_BLOCK // len(totals))
+            for start in range(int(left.pieces[p]), int(left.pieces[p + 1]), step):
+                rows = slice(start, min(start + step, int(left.pieces[p + 1])))
+                packing.add_matrix(between(rows, columns), totals)
+            row, first = out[p - corner[0]], q - int(corner[1])
+            tiles.sum_pieces(totals, -columns.start, right.pieces, q, q1, row, first)
+
+    return block
