@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .inputs import as_labels, check_labels, check_not_empty, describe_bag, require_size
 
-__all__ = ["RNG", "BagsContainer", "BagsDescription"]
+__all__ = ["RNG", "BagsContainer", "BagsDescription", "format_bytes"]
 
 Array = npt.NDArray[Any]
 RNG = np.random.Generator | int | None
@@ -109,7 +109,7 @@ class BagsContainer:
         d = self.describe()
         sizes = f"size {d.smallest}" if d.smallest == d.largest else f"sizes {d.smallest} to {d.largest}"
         return (
-            f"Bags({d.n_bags} bags, {d.n_points} points, dim {d.dim}, {sizes}, {d.dtype}, {_bytes(d.memory)})"
+            f"Bags({d.n_bags} bags, {d.n_points} points, dim {d.dim}, {sizes}, {d.dtype}, {format_bytes(d.memory)})"
         )
 
     @property
@@ -313,7 +313,7 @@ class BagsDescription:
             ("median bag", f"{self.median:g}"),
             ("largest bag", f"{self.largest}"),
             ("dtype", self.dtype),
-            ("memory", _bytes(self.memory)),
+            ("memory", format_bytes(self.memory)),
         ]
 
     def summary(self) -> str:
@@ -327,7 +327,14 @@ class BagsDescription:
         return pd.DataFrame([{name: getattr(self, name) for name in self.__slots__}])
 
 
-def _bytes(count: int) -> str:
+def format_bytes(count: int) -> str:
+    """Write a number of bytes to three digits.
+
+    Examples
+    --------
+    >>> format_bytes(326_000)
+    '326 kB'
+    """
     size = float(count)
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000:

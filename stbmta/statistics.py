@@ -24,6 +24,7 @@ __all__ = [
     "bag_statistics",
     "centered_means",
     "cross_statistics",
+    "inner_products",
     "labels_index",
     "point_diagonal",
 ]
@@ -74,7 +75,7 @@ class BagStatistics:
 
         Pairs of a point with itself are included.
         """
-        return self.centered_gram if self.means is None else _inner_products(self.means)
+        return self.centered_gram if self.means is None else inner_products(self.means)
 
     @cached_property
     def diagonal(self) -> Array:
@@ -299,7 +300,7 @@ def _linear_statistics(bags: Bags, n_threads: int | None) -> BagStatistics:
     center, means, squares = centered_means(bags, n_threads)
     return BagStatistics(
         sizes=bags.sizes,
-        centered_gram=_inner_products(means),
+        centered_gram=inner_products(means),
         scatter=squares / bags.sizes,
         labels=bags.labels,
         kernel=Linear(),
@@ -308,7 +309,7 @@ def _linear_statistics(bags: Bags, n_threads: int | None) -> BagStatistics:
     )
 
 
-def _inner_products(means: Array) -> Array:
+def inner_products(means: Array) -> Array:
     """Return means @ means.T; BLAS may round by position, so the rows get an order of their own."""
     order = canonical_order(means, np.arange(len(means) + 1))
     back = np.argsort(order)

@@ -1,0 +1,103 @@
+"""The same work on many machines, with Dask.
+
+Every statistic is a sum over parts of the data, so tasks map over parts and the caller adds up what they return, in
+order: the number of workers changes no bit. Only a few tasks are under way at a time. A task that dies with its worker
+is run again by Dask; when that fails too, the run ends with an error that says so. It never ends with a wrong number.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from .features import FeatureMap
+from .means import MeanSums, part_sums
+from .stream import BagStream, Partition, frame_blocks
+
+__all__ = ["distributed_parts", "ordered_results"]
+
+# Tasks under way for each thread of the cluster: enough to keep it busy, few enough to stay small.
+_AHEAD = 3
+
+
+def ordered_results(client: Any, tasks: Iterable[Callable[[], Any]]) -> Iterator[Any]:
+    """Run tasks on a cluster and yield their results in order, a few under way at a time.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+    tasks : iterable of callables
+        Each submits one task and returns its future.
+
+    Yields
+    ------
+    object
+        The result of each task.
+
+    Notes
+    -----
+    When the caller stops early (an error, Ctrl-C), tasks under way are cancelled.
+    """
+    window: deque[Any] = deque()
+    try:
+        for submit in tasks:
+            window.append(submit())
+            if len(window) >= _AHEAD * max(1, _cluster_threads(client)):
+                yield _result(window.popleft())
+        while window:
+            yield _result(window.popleft())
+    finally:
+        if window:
+            client.cancel(list(window))
+
+
+def _cluster_threads(client: Any) -> int:
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    return sum(worker["nthreads"] for worker in workers.values())
+
+
+def _result(future: Any) -> Any:
+    """Wait for a result; say clearly what went wrong with the cluster."""
+    from dask.distributed import CancelledError, KilledWorker
+    from distributed.comm import CommClosedError
+
+    try:
+        return future.result()
+    except KilledWorker as error:
+        raise RuntimeError(
+            "the workers that ran a task died, several times: most likely they ran out of memory. "
+            "Give them more, or make the task smaller."
+        ) from error
+    except (CancelledError, CommClosedError, TimeoutError) as error:
+        raise ConnectionError(
+            "the connection to the Dask cluster was lost before the result was complete."
+        ) from error
+
+
+def distributed_parts(
+    client: Any, stream: BagStream, features: FeatureMap | None, limit: int
+) -> Iterator[MeanSums]:
+    """Sum the parts of a stream on the workers of a cluster; yields them in the order of the stream.
+
+    Each task reads its own part where it runs. What comes back is one row for each bag of the part.
+    """
+
+    def submit(part: Any) -> Any:
+        rest = (stream.columns, features, limit)
+        if isinstance(part, Partition):
+            rows = client.compute(part.partition)  # stays on the worker that computes it
+            return client.submit(_partition_sums, rows, part.by, part.features, *rest, pure=False)
+        return client.submit(part_sums, part, *rest, n_threads=1, pure=False)
+
+    return ordered_results(client, (partial(submit, part) for part in stream.parts))
+
+
+def _partition_sums(
+    frame: Any,
+    by: list[str],
+    features_of_frame: list[str],
+    columns: tuple[str, ...] | None,
+    features: FeatureMap | None,
+    limit: int,
+) -> MeanSums:
+    return part_sums(partial(frame_blocks, frame, by, features_of_frame), columns, features, limit, n_threads=1)

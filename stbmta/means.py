@@ -1,0 +1,320 @@
+r"""Statistics of very many bags, or of very many points: means only, never B x B and never n x n.
+
+Step 3 of the way of the data, for data too large for :func:`stbmta.bag_statistics`. A bag is known by its size, the
+mean of its points (or of their features, :mod:`stbmta.features`) and their scatter; one pass over the points
+finds them. Memory O(B D), whatever the number of points.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .bags import Bags, require_size
+from .features import FeatureMap, RandomFourier
+from .jit import streams
+from .kernels import Kernel, Linear
+from .memory import memory_limit, require_memory
+from .statistics import BagStatistics, inner_products
+from .stream import BagStream, Blocks, LabelCoder
+from .threads import get_num_threads, run
+
+__all__ = ["MeanStatistics", "MeanSums", "mean_statistics", "part_sums"]
+
+Array = npt.NDArray[np.float64]
+
+# Rows whose features are computed together: part of the definition of the sums, as BLAS rounds by shape.
+_CHUNK = 4096
+
+
+@dataclass(frozen=True)
+class MeanStatistics:
+    r"""What bags say about their means, without comparing them yet.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (B,)
+    means : ndarray of shape (B, D)
+        Mean points, or mean features.
+    scatter : ndarray of shape (B,)
+        Mean squared distance of the points (features) to the bag's mean.
+    labels : ndarray of shape (B,)
+    kernel : Kernel
+        With every parameter a number.
+    dim : int
+        Columns of the points, d.
+    features : FeatureMap or None
+        None for the linear kernel, where means are exact.
+    """
+
+    sizes: npt.NDArray[np.int64]
+    means: Array
+    scatter: Array
+    labels: npt.NDArray[Any]
+    kernel: Kernel
+    dim: int
+    features: FeatureMap | None = None
+
+    def __len__(self) -> int:
+        """Return the number of bags, B."""
+        return len(self.sizes)
+
+    def __repr__(self) -> str:
+        how = "" if self.features is None else f", {type(self.features).__name__} of {self.features.n_features}"
+        return f"MeanStatistics({len(self)} bags, {int(self.sizes.sum())} points, {self.kernel!r}{how})"
+
+    @cached_property
+    def naive_mse(self) -> Array:
+        """Unbiased estimate of the squared error of each naive mean (eq. esttaskvar); needs two points a bag."""
+        require_size(self.sizes, self.labels, 2, "its variance")
+        return self.scatter / (self.sizes.astype(np.float64) - 1)
+
+    def to_statistics(self, max_memory: float | str | None = None) -> BagStatistics:
+        """Return the statistics with all inner products, B x B, refused where they would not fit.
+
+        Features take the place of vectors: `dim` is then their number.
+        """
+        require_memory(
+            3 * 8.0 * len(self) ** 2,
+            memory_limit(max_memory),
+            f"comparing {len(self)} bags in full",
+            "Use neighbors() and neighbor averages in tiles, or fewer bags.",
+        )
+        center = self.means.mean(axis=0)
+        return BagStatistics(
+            sizes=self.sizes,
+            centered_gram=inner_products(self.means - center),
+            scatter=self.scatter,
+            labels=self.labels,
+            kernel=self.kernel,
+            dim=self.means.shape[1],
+            means=self.means,
+        )
+
+
+def mean_statistics(
+    source: Bags | BagStream,
+    kernel: Kernel | None = None,
+    *,
+    features: FeatureMap | None = None,
+    n_threads: int | None = None,
+    max_memory: float | str | None = None,
+    client: Any = None,
+    progress: Callable[[], None] = lambda: None,
+) -> MeanStatistics:
+    """Find the mean and scatter of each bag in one pass.
+
+    Parameters
+    ----------
+    source : Bags or BagStream
+    kernel : Kernel, optional
+        The kernel that `features` approximate; the linear kernel by default.
+    features : FeatureMap, optional
+        :class:`stbmta.features.RandomFourier` or :class:`stbmta.features.Nystroem`. Means are then of features.
+    n_threads : int, optional
+        It does not change the result.
+    max_memory : float or str, optional
+        Bytes that the table of means may take; half of what is free by default. More is refused.
+    client : dask.distributed.Client, optional
+        Read and sum the parts of a stream on its workers; the result has the same bits.
+    progress : callable, optional
+        Called after each part.
+
+    Notes
+    -----
+    Time O(n d) for the linear kernel, O(n d D) for features; memory O(B D), and a block of rows. The parts of a
+    stream are summed one by one, row after row, and added up in order: the size of blocks, the number of threads and
+    the number of workers change no bit.
+
+    Examples
+    --------
+    >>> stream = BagStream.from_arrays(np.array([[1.0], [5.0], [3.0]]), ["a", "b", "a"])
+    >>> s = mean_statistics(stream)
+    >>> s.labels, s.means.ravel(), s.scatter
+    (array(['a', 'b'], dtype='<U1'), array([2., 5.]), array([1., 0.]))
+    """
+    kernel = (Linear() if features is None else features.kernel) if kernel is None else kernel
+    if features is None and not isinstance(kernel, Linear):
+        raise ValueError(f"means of {kernel!r} are functions; give features that approximate it.")
+    stream = BagStream.from_bags(source) if isinstance(source, Bags) else source
+    limit = memory_limit(max_memory)
+    if client is not None:
+        from .distributed import distributed_parts
+
+        parts = distributed_parts(client, stream, features, limit)
+    else:
+        parts = (part_sums(part, stream.columns, features, limit, n_threads) for part in stream.parts)
+    total = _fold(parts, limit, progress)
+    if len(total.labels) == 0:
+        raise ValueError("there are no bags: the stream has 0 rows.")
+    return total.statistics(kernel, features)
+
+
+def _fold(parts: Iterable["MeanSums"], limit: int, progress: Callable[[], None]) -> "MeanSums":
+    total: MeanSums | None = None
+    for part in parts:
+        if total is None:
+            total = part
+        else:
+            total.merge(part, limit)
+        progress()
+    assert total is not None
+    return total
+
+
+def part_sums(
+    part: Blocks,
+    columns: tuple[str, ...] | None,
+    features: FeatureMap | None,
+    limit: int,
+    n_threads: int | None = None,
+) -> "MeanSums":
+    """Sum one part of a stream."""
+    coder = LabelCoder()
+    sums: MeanSums | None = None
+    blocks: Iterator[tuple[Array, npt.NDArray[np.int64]]] = coder.blocks(part, columns)
+    by_chunk = features is not None and not isinstance(features, RandomFourier)
+    if by_chunk:
+        blocks = _rechunk(blocks)
+    for points, codes in blocks:
+        if sums is None:
+            width = points.shape[1] if features is None else features.n_features
+            sums = MeanSums(points.shape[1], width, isinstance(features, RandomFourier))
+            if features is not None and features.dim != sums.dim:
+                raise ValueError(
+                    f"the points have {sums.dim} columns, but the features are made for {features.dim}."
+                )
+        sums.reserve(len(coder.labels), limit)
+        sums.add(points if features is None or sums.fourier else features(points), codes, features, n_threads)
+    if sums is None:
+        sums = MeanSums(0, 0, False)
+    sums.labels = coder.labels
+    return sums
+
+
+def _rechunk(
+    blocks: Iterator[tuple[Array, npt.NDArray[np.int64]]],
+) -> Iterator[tuple[Array, npt.NDArray[np.int64]]]:
+    """Cut rows into chunks of _CHUNK, wherever the blocks ended."""
+    held: list[tuple[Array, npt.NDArray[np.int64]]] = []
+    count = 0
+    for block in blocks:
+        held.append(block)
+        count += len(block[1])
+        if count >= _CHUNK:
+            points, codes = (np.concatenate(side) for side in zip(*held, strict=True))
+            whole = count // _CHUNK * _CHUNK
+            for start in range(0, whole, _CHUNK):
+                yield points[start : start + _CHUNK], codes[start : start + _CHUNK]
+            held, count = [(points[whole:], codes[whole:])], count - whole
+    if count:
+        points, codes = (np.concatenate(side) for side in zip(*held, strict=True))
+        yield points, codes
+
+
+class MeanSums:
+    """Running means of bags whose number grows: counts, means (or sums of Fourier features), squares.
+
+    Parameters
+    ----------
+    dim : int
+        Columns of the points.
+    width : int
+        Columns of the table.
+    fourier : bool
+        The table holds sums of sines and cosines, whose squares add up to 1 in each row.
+    """
+
+    def __init__(self, dim: int, width: int, fourier: bool) -> None:
+        self.dim, self.fourier = dim, fourier
+        self.labels: list[Any] = []
+        self.counts, self.squares = np.zeros(0), np.zeros(0)
+        self.table = np.zeros((0, width))
+
+    def reserve(self, n_bags: int, limit: int) -> None:
+        """Make room for more bags, refusing a table that would not fit."""
+        have = len(self.counts)
+        if n_bags <= have:
+            return
+        room = max(n_bags, have + have // 2)
+        require_memory(
+            8.0 * n_bags * self.table.shape[1],
+            limit,
+            f"a table of {n_bags} means with {self.table.shape[1]} columns",
+            "Use fewer features, or allow more with max_memory.",
+        )
+        # In place where the system can: the table may be most of what fits.
+        for array in (self.counts, self.squares):
+            array.resize(room, refcheck=False)
+        self.table.resize((room, self.table.shape[1]), refcheck=False)
+
+    def add(
+        self, points: Array, codes: npt.NDArray[np.int64], features: FeatureMap | None, n_threads: int | None
+    ) -> None:
+        """Add rows to their bags; bags are shared out among threads."""
+        rows = np.cumsum(np.bincount(codes, minlength=len(self.counts)))
+        shares = np.linspace(0, rows[-1], get_num_threads(n_threads) + 1)[1:-1]
+        cuts = np.unique(np.r_[0, np.searchsorted(rows, shares), len(self.counts)])
+        if self.fourier:
+            assert isinstance(features, RandomFourier)
+            add = partial(
+                streams.add_fourier, points, codes, features.center, features.panels(), streams.CONSTANTS
+            )
+            tables = (self.counts, self.table)
+        else:
+            add = partial(streams.add_rows, np.ascontiguousarray(points), codes)
+            tables = (self.counts, self.table, self.squares)  # type: ignore[assignment]
+        run([partial(add, int(a), int(b), *tables) for a, b in pairwise(cuts)], n_threads)
+
+    def merge(self, other: "MeanSums", limit: int) -> None:
+        """Add the sums of a later part (Chan, Golub and LeVeque's update of means and squares)."""
+        if len(other.labels) == 0:
+            return
+        if len(self.labels) == 0:
+            self.__dict__.update(other.__dict__)
+            return
+        if other.dim != self.dim:
+            raise ValueError(f"a part has {other.dim} columns, but the first one has {self.dim}.")
+        place = {label: k for k, label in enumerate(self.labels)}
+        for label in other.labels:
+            if place.setdefault(label, len(self.labels)) == len(self.labels):
+                self.labels.append(label)
+        self.reserve(len(self.labels), limit)
+        to = np.array([place[label] for label in other.labels])
+        new = len(to)
+        old_counts, counts = self.counts[to], other.counts[:new]
+        if self.fourier:
+            self.table[to] += other.table[:new]
+        else:
+            difference = other.table[:new] - self.table[to]
+            share = counts / (old_counts + counts)
+            self.table[to] += share[:, None] * difference
+            between = np.einsum("ij,ij->i", difference, difference)
+            self.squares[to] += other.squares[:new] + old_counts * share * between
+        self.counts[to] += counts
+
+    def statistics(self, kernel: Kernel, features: FeatureMap | None) -> MeanStatistics:
+        """Return what was found."""
+        coder = LabelCoder()
+        coder.labels = self.labels
+        B = len(self.labels)
+        counts, table = self.counts[:B], self.table[:B]
+        if self.fourier:
+            # cos^2 + sin^2 = 1 for each frequency: the squared norm of every feature vector is 1.
+            table /= counts[:, None] * np.sqrt(table.shape[1] // 2)
+            scatter = np.maximum(1.0 - np.einsum("ij,ij->i", table, table), 0.0)
+        else:
+            scatter = self.squares[:B] / counts
+        return MeanStatistics(
+            sizes=counts.astype(np.int64),
+            means=table,
+            scatter=scatter,
+            labels=coder.labels_array(),
+            kernel=kernel,
+            dim=self.dim,
+            features=features,
+        )

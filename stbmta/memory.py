@@ -1,0 +1,102 @@
+"""How much memory there is, and refusing what cannot fit before it is allocated."""
+
+import os
+import re
+from pathlib import Path
+
+from .container import format_bytes
+
+__all__ = ["available_memory", "memory_limit", "require_memory"]
+
+# Of the memory that is free, what a call takes if it is not told otherwise.
+_SHARE = 0.5
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+def available_memory() -> int:
+    """Return how many bytes this process may still use: free memory, and the limit of its control group.
+
+    Examples
+    --------
+    >>> available_memory() > 0
+    True
+    """
+    return min([_free(Path("/proc/meminfo")), *_control_group(Path("/sys/fs/cgroup"))])
+
+
+def _free(meminfo: Path) -> int:
+    try:
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", meminfo.read_text(), re.MULTILINE)
+        if found:
+            return 1024 * int(found[1])
+    except OSError:
+        pass
+    names = os.sysconf_names if hasattr(os, "sysconf_names") else {}
+    if "SC_PHYS_PAGES" in names:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    return 4 * 2**30  # nothing to ask: a small machine
+
+
+def _control_group(root: Path) -> list[int]:
+    """Return what is left to the control group, version 2 or 1; an empty list where there is no limit."""
+    for limit, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
+        try:
+            return [max(0, int((root / limit).read_text()) - int((root / used).read_text()))]
+        except (OSError, ValueError):
+            continue
+    return []
+
+
+def memory_limit(max_memory: float | str | None = None) -> int:
+    """Return how many bytes a call may take.
+
+    Parameters
+    ----------
+    max_memory : float or str, optional
+        Bytes, or text such as "4GB" or "500 MiB". None: half of what is free.
+
+    Examples
+    --------
+    >>> memory_limit("1.5 GB"), memory_limit("2GiB"), memory_limit(1e6)
+    (1500000000, 2147483648, 1000000)
+    """
+    if max_memory is None:
+        return int(_SHARE * available_memory())
+    if isinstance(max_memory, str):
+        found = re.fullmatch(r"([0-9.]+(?:e[0-9]+)?)\s*([kmgt]?i?)b?", max_memory.strip().lower())
+        if found is None or found[2] not in _UNITS:
+            raise ValueError(f"max_memory must be a number of bytes or text such as '4GB', found {max_memory!r}.")
+        max_memory = float(found[1]) * _UNITS[found[2]]
+    if not max_memory > 0:
+        raise ValueError(f"max_memory must be above 0, found {max_memory!r}.")
+    return int(max_memory)
+
+
+def require_memory(needed: float, limit: int, what: str, remedy: str) -> None:
+    """Refuse what does not fit, before anything is allocated.
+
+    Parameters
+    ----------
+    needed : float
+        Estimated bytes.
+    limit : int
+        From :func:`memory_limit`.
+    what : str
+        What would be made, a sentence without its end.
+    remedy : str
+        What to do instead, a sentence.
+
+    Examples
+    --------
+    >>> require_memory(8e10, 4 * 10**9, "the 100000 x 100000 matrix", "Use tiles.")
+    Traceback (most recent call last):
+        ...
+    MemoryError: the 100000 x 100000 matrix needs about 80 GB, but max_memory is 4 GB. Use tiles.
+    """
+    if needed > limit:
+        raise MemoryError(
+            f"{what} needs about {format_bytes(int(needed))}, but max_memory is {format_bytes(limit)}. {remedy}"
+        )

@@ -1,0 +1,53 @@
+"""Memory: what is free, what is allowed, what is refused before it is allocated."""
+
+import numpy as np
+import pytest
+
+from stbmta import memory
+from stbmta.means import mean_statistics
+from stbmta.stream import BagStream
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("4GB", 4 * 10**9), ("1.5 gb", 1_500_000_000), ("2GiB", 2**31), ("300k", 300_000), ("7", 7), ("1e3MB", 10**9)],
+)
+def test_limits_in_words(text, expected):
+    assert memory.memory_limit(text) == expected
+
+
+@pytest.mark.parametrize("wrong", ["lots", "4XB", "", "-3GB", 0, -1, float("nan")])
+def test_wrong_limits_are_refused(wrong):
+    with pytest.raises(ValueError, match="max_memory must be"):
+        memory.memory_limit(wrong)
+
+
+def test_the_default_is_half_of_what_is_free(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
+    assert memory.memory_limit() == 500
+
+
+def test_free_memory_of_system_and_control_group(tmp_path):
+    (tmp_path / "meminfo").write_text("MemTotal:       100 kB\nMemAvailable:        40 kB\n")
+    assert memory._free(tmp_path / "meminfo") == 40 * 1024
+    assert memory._free(tmp_path / "nothing") > 0
+    assert memory._control_group(tmp_path) == []
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "memory.current").write_text("10\n")
+    assert memory._control_group(tmp_path) == []
+    (tmp_path / "memory.max").write_text("100\n")
+    assert memory._control_group(tmp_path) == [90]
+    old = tmp_path / "old" / "memory"
+    old.mkdir(parents=True)
+    (old / "memory.limit_in_bytes").write_text("50")
+    (old / "memory.usage_in_bytes").write_text("60")
+    assert memory._control_group(tmp_path / "old") == [0]
+
+
+def test_tables_that_do_not_fit_are_refused_with_the_estimate():
+    stream = BagStream.from_arrays(np.zeros((1000, 50)), np.arange(1000))
+    with pytest.raises(MemoryError, match=r"1000 means with 50 columns needs about 400 kB, but max_memory is 100 kB"):
+        mean_statistics(stream, max_memory="100kB")
+    s = mean_statistics(stream)
+    with pytest.raises(MemoryError, match="comparing 1000 bags in full needs about 24 MB"):
+        s.to_statistics(max_memory="10MB")

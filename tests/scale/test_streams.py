@@ -1,0 +1,187 @@
+"""Bags that come by in blocks: the same means as in memory, whatever the blocks, threads and order of parts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stbmta import RBF, Bags, Laplacian, Polynomial, bag_statistics
+from stbmta.features import Nystroem, RandomFourier
+from stbmta.means import mean_statistics
+from stbmta.stream import BagStream
+
+from .. import naive
+from ..strategies import ragged
+
+
+@pytest.fixture
+def table(rng):
+    X = rng.normal(size=(1000, 3)) + 1e6
+    return X, rng.choice(["u", "v", "w", "x", "y"], 1000, p=[0.4, 0.3, 0.2, 0.09, 0.01])
+
+
+def frame_of(table):
+    return pd.DataFrame(table[0], columns=["a", "b", "c"]).assign(who=table[1])
+
+
+@given(ragged(), st.integers(1, 5))
+def test_means_and_scatter_agree_with_the_oracle(arrays, rows):
+    s = mean_statistics(BagStream.from_bags(Bags.from_list(arrays), rows=rows))
+    np.testing.assert_allclose(s.means, naive.means(arrays), rtol=1e-12, atol=1e-13)
+    scatter = [((a - a.mean(axis=0)) ** 2).sum(axis=1).mean() for a in arrays]
+    np.testing.assert_allclose(s.scatter, scatter, rtol=1e-11, atol=1e-13)
+    assert s.sizes.tolist() == [len(a) for a in arrays]
+
+
+@pytest.mark.parametrize("dim", [1, 7, 40, 70])
+def test_every_number_of_columns(dim, rng):
+    """Whole vectors and what is left of them."""
+    X, groups = rng.normal(size=(300, dim)) + 1e5, rng.integers(0, 7, 300)
+    s, expected = mean_statistics(BagStream.from_arrays(X, groups)), bag_statistics(Bags.from_groups(X, groups))
+    np.testing.assert_array_equal(s.labels, expected.labels)
+    np.testing.assert_allclose(s.means, expected.means, rtol=1e-14)
+    np.testing.assert_allclose(s.naive_mse, expected.naive_mse, rtol=1e-10)
+    full = s.to_statistics()
+    off = ~np.eye(len(s), dtype=bool)
+    np.testing.assert_allclose(full.mmd2()[off], expected.mmd2()[off], rtol=1e-8, atol=1e-9)
+
+
+FEATURES = {
+    "none": None,
+    "fourier": RandomFourier.draw(RBF(1.5), 3, 100, center=[1e6] * 3, rng=1),
+    "laplacian": RandomFourier.draw(Laplacian(2.0), 3, 64, center=[1e6] * 3, rng=1),
+    "nystroem": Nystroem.draw(RBF(1.5), np.random.default_rng(0).normal(size=(60, 3)) + 1e6, 20, rng=1),
+}
+
+
+@pytest.mark.parametrize("features", FEATURES.values(), ids=FEATURES.keys())
+def test_blocks_and_threads_change_no_bit(features, table, monkeypatch):
+    monkeypatch.setattr("stbmta.means._CHUNK", 64)
+    expected = mean_statistics(BagStream.from_arrays(*table), features=features, n_threads=1)
+    for rows in (1, 17, 64, 999):
+        for n_threads in (1, 2, 3):
+            stream = BagStream.from_arrays(*table, rows=rows)
+            found = mean_statistics(stream, features=features, n_threads=n_threads)
+            np.testing.assert_array_equal(found.means, expected.means)
+            np.testing.assert_array_equal(found.scatter, expected.scatter)
+
+
+@pytest.mark.parametrize("features", FEATURES.values(), ids=FEATURES.keys())
+def test_means_of_features_are_means_of_features(features, table):
+    bags = Bags.from_groups(*table)
+    s = mean_statistics(bags, features=features)
+    rows = [bag if features is None else features(bag) for bag in bags]
+    np.testing.assert_allclose(s.means, [r.mean(axis=0) for r in rows], rtol=1e-12, atol=1e-14)
+    scatter = [((r - r.mean(axis=0)) ** 2).sum(axis=1).mean() for r in rows]
+    np.testing.assert_allclose(s.scatter, scatter, rtol=1e-9)
+    assert "5 bags, 1000 points" in repr(s)
+
+
+def test_parts_are_added_up_in_order(table):
+    X, groups = table
+    cuts = [0, 10, 10, 500, 990, 1000]
+    parts = [
+        BagStream.from_arrays(X[a:b], groups[a:b]).parts[0] for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+    ]
+    s, expected = mean_statistics(BagStream(parts)), mean_statistics(BagStream.from_arrays(X, groups))
+    np.testing.assert_array_equal(s.labels, expected.labels)
+    np.testing.assert_array_equal(s.sizes, expected.sizes)
+    np.testing.assert_allclose(s.means, expected.means, rtol=1e-15)
+    np.testing.assert_allclose(s.scatter, expected.scatter, rtol=1e-9)
+    features = FEATURES["fourier"]
+    found = mean_statistics(BagStream(parts), features=features)
+    np.testing.assert_allclose(
+        found.means, mean_statistics(BagStream.from_arrays(X, groups), features=features).means, rtol=1e-12, atol=1e-15
+    )
+
+
+def test_files_frames_and_iterables_give_the_same(table, tmp_path):
+    frame = frame_of(table)
+    folder = tmp_path / "table"
+    folder.mkdir()
+    frame[:300].to_parquet(folder / "1.parquet")
+    frame[300:].to_parquet(folder / "2.parquet")
+    frame.to_csv(tmp_path / "t.csv.gz", index=False)
+    expected = Bags.from_groups(*table)
+    streams = {
+        "parquet": BagStream.from_parquet(folder, by="who", rows=77),
+        "parquet files": BagStream.from_parquet([folder / "1.parquet", folder / "2.parquet"], by="who"),
+        "csv": BagStream.from_csv(tmp_path / "t.csv.gz", by="who", columns=["a", "b", "c"], rows=50),
+        "list": BagStream.from_iterable([(table[0][:5], table[1][:5]), (table[0][5:], table[1][5:])]),
+        "bags": BagStream.from_bags(expected, rows=33),
+    }
+    for name, stream in streams.items():
+        bags = stream.to_bags()
+        assert bags.labels.tolist() == expected.labels.tolist(), name
+        np.testing.assert_allclose(bags.data, expected.data, rtol=1e-15)
+    pairs = BagStream.from_parquet(folder, by=["who", "a"]).to_bags()
+    assert pairs.dim == 2
+    assert isinstance(pairs.labels[0], tuple)
+
+
+def test_sorting_into_a_memory_map(table, tmp_path):
+    bags = BagStream.from_arrays(*table, rows=64).to_bags(tmp_path / "sorted.npy")
+    assert bags == Bags.from_groups(*table)
+    assert isinstance(bags.data.base, np.memmap) or isinstance(bags.data, np.memmap)
+    with pytest.raises(FileExistsError, match="choose another file"):
+        BagStream.from_arrays(*table).to_bags(tmp_path / "sorted.npy")
+
+
+def test_an_iterator_is_read_once(table):
+    stream = BagStream.from_iterable(iter([table]))
+    mean_statistics(stream)
+    with pytest.raises(RuntimeError, match="was read once; pass BagStream a function"):
+        mean_statistics(stream)
+
+
+BAD = {
+    "no parts": (lambda: BagStream([]), "the stream has no parts"),
+    "not callable": (lambda: BagStream([3]), "a part is a function"),
+    "lengths": (lambda: BagStream.from_arrays(np.ones((2, 1)), [1]), "X has 2 rows, but groups has 1 labels"),
+    "no file": (lambda: BagStream.from_parquet("nothing.parquet", "x"), "there is no file"),
+    "no csv": (lambda: mean_statistics(BagStream.from_csv("nothing.csv", "x")), "there is no file"),
+    "empty folder": (lambda: BagStream.from_parquet("/proc/self/attr", "x"), "there are no .parquet files"),
+    "block lengths": (
+        lambda: mean_statistics(BagStream.from_iterable([(np.ones((2, 1)), [1])])),
+        "a block has 2 rows, but 1 labels",
+    ),
+    "columns": (
+        lambda: mean_statistics(BagStream.from_iterable([(np.ones((1, 1)), [1]), (np.ones((1, 2)), [1])])),
+        "a block has 2 columns, but the first one has 1",
+    ),
+    "parts' columns": (
+        lambda: mean_statistics(
+            BagStream([lambda: iter([(np.ones((1, 1)), [1])]), lambda: iter([(np.ones((1, 2)), [1])])])
+        ),
+        "a part has 2 columns, but the first one has 1",
+    ),
+    "nan": (
+        lambda: mean_statistics(BagStream.from_iterable([(np.array([[1.0], [np.nan]]), ["a", "b"])], ["w"])),
+        "bag 'b' .* contains nan in column 'w'",
+    ),
+    "labels": (
+        lambda: mean_statistics(BagStream.from_iterable([(np.ones((1, 1)), [None])])),
+        "missing label",
+    ),
+    "no rows": (lambda: mean_statistics(BagStream.from_iterable([])), "the stream has 0 rows"),
+    "no rows to sort": (lambda: BagStream.from_iterable([]).to_bags(), "the stream has 0 rows"),
+    "kernel": (lambda: mean_statistics(Bags.from_list([[1.0]]), RBF(1.0)), "give features that approximate it"),
+    "dimension of features": (
+        lambda: mean_statistics(Bags.from_list([[1.0]]), features=FEATURES["fourier"]),
+        "the points have 1 columns, but the features are made for 3",
+    ),
+    "one point": (lambda: mean_statistics(Bags.from_list([[1.0]])).naive_mse, "its variance needs at least 2"),
+    "polynomial": (lambda: RandomFourier.draw(Polynomial(), 2), "need RBF or Laplacian with a number"),
+    "median": (lambda: RandomFourier.draw(RBF("median"), 2), "need RBF or Laplacian with a number"),
+    "orthogonal": (lambda: RandomFourier.draw(Laplacian(1.0), 2, orthogonal=True), "for the RBF kernel"),
+    "no features": (lambda: RandomFourier.draw(RBF(1.0), 2, 0), "n_features must be at least 1"),
+    "no landmarks": (lambda: Nystroem.draw(RBF(1.0), np.ones((2, 2)), 0), "n_features must be at least 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_streams_are_named(case):
+    make, message = BAD[case]
+    with pytest.raises((ValueError, TypeError, FileNotFoundError), match=message):
+        make()
