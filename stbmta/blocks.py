@@ -15,7 +15,17 @@ import numpy.typing as npt
 from .jit import moments, packing, tiles, vector
 from .kernels import RBF, Kernel, Laplacian, Polynomial, Precomputed
 
-__all__ = ["Block", "Side", "data_center", "matrix_block", "tile_block"]
+__all__ = [
+    "Block",
+    "Extent",
+    "Side",
+    "Tile",
+    "block_function",
+    "choose_tile",
+    "data_center",
+    "matrix_block",
+    "tile_block",
+]
 
 Array = npt.NDArray[Any]
 # Computes piece sums p0..p1 x q0..q1 into a table whose first cell is the corner.
@@ -58,6 +68,26 @@ class Side:
         return len(self.part)
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How far points reach: squared distances from the middle of their range, and from the origin."""
+
+    center: npt.NDArray[np.float64]
+    reach: float
+    from_origin: float
+
+    @classmethod
+    def of(cls, *collections: Array) -> "Extent":
+        """Measure one or several collections of points together."""
+        center = data_center(*collections)
+        origin = np.zeros_like(center)
+        return cls(
+            center,
+            max(moments.farthest(points, center) for points in collections),
+            max(moments.farthest(points, origin) for points in collections),
+        )
+
+
 def data_center(*collections: Array) -> npt.NDArray[np.float64]:
     """Return the middle of the range of each column: unlike a mean, the same in any order of the points."""
     dim = collections[0].shape[1]
@@ -73,7 +103,7 @@ def data_center(*collections: Array) -> npt.NDArray[np.float64]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tile:
+class Tile:
     """Which tile computes a kernel, with which parameters, center of the data and precision."""
 
     code: int
@@ -82,12 +112,20 @@ class _Tile:
     dtype: np.dtype[Any]
 
 
-def tile_block(
+def block_function(
     left: Side, right: Side, first_column: Array, kernel: Kernel, dtype: npt.DTypeLike = np.float64
 ) -> Block:
+    """Return a function that computes a block of piece sums."""
+    if isinstance(kernel, Precomputed):
+        return matrix_block(left, right, first_column, kernel)
+    points = (left.points,) if left is right else (left.points, right.points)
+    tile = choose_tile(kernel, Extent.of(*points), np.dtype(dtype))
+    return tile_block(left, right, first_column, tile)
+
+
+def tile_block(left: Side, right: Side, first_column: Array, tile: Tile) -> Block:
     """Return a function that computes a block of piece sums with the compiled tiles."""
     dim = left.points.shape[1]
-    tile = _tile(left, right, kernel, np.dtype(dtype))
     padded = -(-np.diff(left.pieces) // tiles.ROWS) * tiles.ROWS
     packed = np.r_[0, np.cumsum(padded)].astype(np.int64)
     rows, bias = _as_rows(left, packed, tile)
@@ -106,7 +144,7 @@ def tile_block(
     return block
 
 
-def _as_rows(left: Side, packed: Array, tile: _Tile) -> tuple[Array, Array]:
+def _as_rows(left: Side, packed: Array, tile: Tile) -> tuple[Array, Array]:
     """Return the points as rows, and what a tile starts from for each row; padding adds nothing."""
     dim, scale = left.points.shape[1], float(tile.parameters[0])
     rows = vector.aligned_zeros(int(packed[-1]) * dim, tile.dtype)
@@ -123,7 +161,7 @@ def _as_rows(left: Side, packed: Array, tile: _Tile) -> tuple[Array, Array]:
     return rows, np.where(np.isnan(norms), nothing, bias).astype(tile.dtype)
 
 
-def _as_columns(right: Side, tile: _Tile) -> tuple[Array, Array]:
+def _as_columns(right: Side, tile: Tile) -> tuple[Array, Array]:
     """Return the points as panels of columns, and the weight of each column in the RBF."""
     n_columns = -(-len(right.points) // vector.WIDTH) * vector.WIDTH
     panels = vector.aligned_zeros(n_columns * right.points.shape[1], tile.dtype)
@@ -145,11 +183,10 @@ def _pieces_together(dim: int, longest: int) -> int:
     return max(1, min(16, CACHED_ROWS // (dim * longest)))
 
 
-def _tile(left: Side, right: Side, kernel: Kernel, dtype: np.dtype[Any]) -> _Tile:
+def choose_tile(kernel: Kernel, extent: Extent, dtype: np.dtype[Any]) -> Tile:
     """Choose the tile of a kernel: as precise as was asked for, more precise where the data need it."""
-    center = data_center(left.points, right.points)
+    center, reach = extent.center, extent.reach
     origin = np.zeros_like(center)
-    reach = max(moments.farthest(side.points, center) for side in (left, right))
     single = dtype == np.float32
     double = np.dtype(np.float64)
     log2_e = math.log2(math.e)
@@ -157,21 +194,21 @@ def _tile(left: Side, right: Side, kernel: Kernel, dtype: np.dtype[Any]) -> _Til
         case RBF(bandwidth=float(width)):
             c = log2_e / 2 / width**2
             if single and c * reach <= SINGLE_LIMIT:
-                return _Tile(tiles.RBF, np.array([c, 0.0, 0.0]), center, dtype)
+                return Tile(tiles.RBF, np.array([c, 0.0, 0.0]), center, dtype)
             if c * reach <= NORM_FORM_LIMIT:
-                return _Tile(tiles.RBF, np.array([c, 0.0, 0.0]), center, double)
-            return _Tile(tiles.RBF_DIRECT, np.array([-c, 0.0, 0.0]), origin, double)
+                return Tile(tiles.RBF, np.array([c, 0.0, 0.0]), center, double)
+            return Tile(tiles.RBF_DIRECT, np.array([-c, 0.0, 0.0]), origin, double)
         case Laplacian(bandwidth=float(width)):
             parameters = np.array([-log2_e / width, 0.0, 0.0])
             # The L1 norm is at most sqrt(d) times the Euclidean one.
             if single and log2_e / width * math.sqrt(len(center) * reach) <= SINGLE_LIMIT:
-                return _Tile(tiles.LAPLACIAN, parameters, center, dtype)
-            return _Tile(tiles.LAPLACIAN, parameters, origin, double)
+                return Tile(tiles.LAPLACIAN, parameters, center, dtype)
+            return Tile(tiles.LAPLACIAN, parameters, origin, double)
         case Polynomial(degree=degree, gamma=float(gamma), coef0=coef0):
-            largest = gamma * max(moments.farthest(side.points, origin) for side in (left, right)) + coef0
+            largest = gamma * extent.from_origin + coef0
             safe = single and degree * math.log(max(largest, 1.0)) <= math.log(SINGLE_LARGEST)
             parameters = np.array([gamma, coef0, float(degree)])
-            return _Tile(tiles.POLYNOMIAL, parameters, origin, dtype if safe else double)
+            return Tile(tiles.POLYNOMIAL, parameters, origin, dtype if safe else double)
     raise TypeError(f"no compiled sums for {kernel!r}.")
 
 

@@ -108,9 +108,7 @@ class BagsContainer:
     def __repr__(self) -> str:
         d = self.describe()
         sizes = f"size {d.smallest}" if d.smallest == d.largest else f"sizes {d.smallest} to {d.largest}"
-        return (
-            f"Bags({d.n_bags} bags, {d.n_points} points, dim {d.dim}, {sizes}, {d.dtype}, {format_bytes(d.memory)})"
-        )
+        return f"Bags({d.n_bags} bags, {d.n_points} points, dim {d.dim}, {sizes}, {d.dtype}, {format_bytes(d.memory)})"
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:

@@ -59,7 +59,7 @@ def _cluster_threads(client: Any) -> int:
 def _result(future: Any) -> Any:
     """Wait for a result; say clearly what went wrong with the cluster."""
     from dask.distributed import CancelledError, KilledWorker
-    from distributed.comm import CommClosedError
+    from distributed.comm.core import CommClosedError
 
     try:
         return future.result()
@@ -100,4 +100,6 @@ def _partition_sums(
     features: FeatureMap | None,
     limit: int,
 ) -> MeanSums:
-    return part_sums(partial(frame_blocks, frame, by, features_of_frame), columns, features, limit, n_threads=1)
+    return part_sums(
+        partial(frame_blocks, frame, by, features_of_frame), columns, features, limit, n_threads=1
+    )

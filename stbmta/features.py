@@ -26,7 +26,9 @@ _PANEL = 32
 class FeatureMap(Protocol):
     """A finite-dimensional approximation of a kernel."""
 
-    kernel: Kernel
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel that is approximated."""
 
     @property
     def n_features(self) -> int:
@@ -101,7 +103,9 @@ class RandomFourier:
         True
         """
         if not isinstance(kernel, (RBF, Laplacian)) or isinstance(kernel.bandwidth, str):
-            raise ValueError(f"random Fourier features need RBF or Laplacian with a number, found {kernel!r}.")
+            raise ValueError(
+                f"random Fourier features need RBF or Laplacian with a number, found {kernel!r}."
+            )
         if n_features < 1:
             raise ValueError(f"n_features must be at least 1, found {n_features}.")
         generator = np.random.default_rng(rng)

@@ -64,7 +64,9 @@ class MeanStatistics:
         return len(self.sizes)
 
     def __repr__(self) -> str:
-        how = "" if self.features is None else f", {type(self.features).__name__} of {self.features.n_features}"
+        how = (
+            "" if self.features is None else f", {type(self.features).__name__} of {self.features.n_features}"
+        )
         return f"MeanStatistics({len(self)} bags, {int(self.sizes.sum())} points, {self.kernel!r}{how})"
 
     @cached_property
@@ -264,10 +266,10 @@ class MeanSums:
             add = partial(
                 streams.add_fourier, points, codes, features.center, features.panels(), streams.CONSTANTS
             )
-            tables = (self.counts, self.table)
+            tables: tuple[Array, ...] = (self.counts, self.table)
         else:
             add = partial(streams.add_rows, np.ascontiguousarray(points), codes)
-            tables = (self.counts, self.table, self.squares)  # type: ignore[assignment]
+            tables = (self.counts, self.table, self.squares)
         run([partial(add, int(a), int(b), *tables) for a, b in pairwise(cuts)], n_threads)
 
     def merge(self, other: "MeanSums", limit: int) -> None:

@@ -10,7 +10,17 @@ __all__ = ["available_memory", "memory_limit", "require_memory"]
 
 # Of the memory that is free, what a call takes if it is not told otherwise.
 _SHARE = 0.5
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_UNITS = {
+    "": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "t": 10**12,
+    "ki": 2**10,
+    "mi": 2**20,
+    "gi": 2**30,
+    "ti": 2**40,
+}
 
 
 def available_memory() -> int:
@@ -68,7 +78,9 @@ def memory_limit(max_memory: float | str | None = None) -> int:
     if isinstance(max_memory, str):
         found = re.fullmatch(r"([0-9.]+(?:e[0-9]+)?)\s*([kmgt]?i?)b?", max_memory.strip().lower())
         if found is None or found[2] not in _UNITS:
-            raise ValueError(f"max_memory must be a number of bytes or text such as '4GB', found {max_memory!r}.")
+            raise ValueError(
+                f"max_memory must be a number of bytes or text such as '4GB', found {max_memory!r}."
+            )
         max_memory = float(found[1]) * _UNITS[found[2]]
     if not max_memory > 0:
         raise ValueError(f"max_memory must be above 0, found {max_memory!r}.")

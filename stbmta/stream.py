@@ -129,7 +129,9 @@ class BagStream:
         return cls([partial(_csv_blocks, str(path), by, columns, rows)], columns)
 
     @classmethod
-    def from_dask(cls, frame: Any, by: str | Sequence[str], columns: Sequence[str] | None = None) -> "BagStream":
+    def from_dask(
+        cls, frame: Any, by: str | Sequence[str], columns: Sequence[str] | None = None
+    ) -> "BagStream":
         """Read a Dask data frame; each partition is a part, and stays where it is when the work runs there.
 
         Parameters
@@ -313,7 +315,9 @@ def _parquet_blocks(file: str, by: list[str], features: list[str], rows: int) ->
         yield X, groups
 
 
-def _csv_blocks(file: str, by: str | Sequence[str], columns: Sequence[str] | None, rows: int) -> Iterator[tuple[Any, Any]]:
+def _csv_blocks(
+    file: str, by: str | Sequence[str], columns: Sequence[str] | None, rows: int
+) -> Iterator[tuple[Any, Any]]:
     import pandas as pd
 
     if not Path(file).is_file():

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .blocks import Block, Side, matrix_block, tile_block
+from .blocks import Block, Side, block_function
 from .jit import moments, packing
-from .kernels import Kernel, Precomputed
+from .kernels import Kernel
 from .threads import run
 
 __all__ = ["PartSums", "canonical_order", "cross_sums", "part_sums"]
@@ -169,10 +169,7 @@ def _run_blocks(
     block_size: int | None,
     dtype: npt.DTypeLike,
 ) -> None:
-    if isinstance(kernel, Precomputed):
-        block = matrix_block(left, right, first_column, kernel)
-    else:
-        block = tile_block(left, right, first_column, kernel, dtype)
+    block = block_function(left, right, first_column, kernel, dtype)
     limit = TASK if block_size is None else block_size
     if limit < 1:
         raise ValueError(f"block_size must be at least 1, found {block_size}.")

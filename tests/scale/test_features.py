@@ -49,9 +49,7 @@ def test_orthogonal_features_vary_less(rng):
     expected = RBF(1.0)(x, x)
 
     def spread(orthogonal):
-        errors = [
-            RandomFourier.draw(RBF(1.0), 8, 64, orthogonal=orthogonal, rng=k)(x) for k in range(200)
-        ]
+        errors = [RandomFourier.draw(RBF(1.0), 8, 64, orthogonal=orthogonal, rng=k)(x) for k in range(200)]
         return np.mean([(phi @ phi.T - expected) ** 2 for phi in errors])
 
     assert spread(True) < 0.9 * spread(False)
@@ -76,7 +74,9 @@ def test_sine_and_cosine_are_those_of_the_script(rng):
     np.testing.assert_allclose(streams.SINE, sine, rtol=1e-14)
     np.testing.assert_allclose(streams.COSINE, cosine, rtol=1e-14)
     r = np.linspace(-0.5, 0.5, 2001)
-    np.testing.assert_allclose(r * np.polynomial.Polynomial(streams.SINE)(r * r), np.sin(np.pi * r), atol=3e-16)
+    np.testing.assert_allclose(
+        r * np.polynomial.Polynomial(streams.SINE)(r * r), np.sin(np.pi * r), atol=3e-16
+    )
     np.testing.assert_allclose(np.polynomial.Polynomial(streams.COSINE)(r * r), np.cos(np.pi * r), atol=3e-16)
 
 
@@ -85,7 +85,15 @@ def test_compiled_sums_of_features_keep_many_digits_for_large_phases(rng):
     points = rng.normal(size=(50, 4))
     counts, sums = np.zeros(1), np.zeros((1, 64))
     streams.add_fourier(
-        points, np.zeros(50, np.int64), features.center, features.panels(), streams.CONSTANTS, 0, 1, counts, sums
+        points,
+        np.zeros(50, np.int64),
+        features.center,
+        features.panels(),
+        streams.CONSTANTS,
+        0,
+        1,
+        counts,
+        sums,
     )
     expected = features(points).sum(axis=0) * np.sqrt(32)
     np.testing.assert_allclose(sums[0], expected, atol=1e-10)  # phases of a thousand turns

@@ -10,7 +10,14 @@ from stbmta.stream import BagStream
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("4GB", 4 * 10**9), ("1.5 gb", 1_500_000_000), ("2GiB", 2**31), ("300k", 300_000), ("7", 7), ("1e3MB", 10**9)],
+    [
+        ("4GB", 4 * 10**9),
+        ("1.5 gb", 1_500_000_000),
+        ("2GiB", 2**31),
+        ("300k", 300_000),
+        ("7", 7),
+        ("1e3MB", 10**9),
+    ],
 )
 def test_limits_in_words(text, expected):
     assert memory.memory_limit(text) == expected
@@ -46,7 +53,9 @@ def test_free_memory_of_system_and_control_group(tmp_path):
 
 def test_tables_that_do_not_fit_are_refused_with_the_estimate():
     stream = BagStream.from_arrays(np.zeros((1000, 50)), np.arange(1000))
-    with pytest.raises(MemoryError, match=r"1000 means with 50 columns needs about 400 kB, but max_memory is 100 kB"):
+    with pytest.raises(
+        MemoryError, match=r"1000 means with 50 columns needs about 400 kB, but max_memory is 100 kB"
+    ):
         mean_statistics(stream, max_memory="100kB")
     s = mean_statistics(stream)
     with pytest.raises(MemoryError, match="comparing 1000 bags in full needs about 24 MB"):

@@ -1,5 +1,7 @@
 """Bags that come by in blocks: the same means as in memory, whatever the blocks, threads and order of parts."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -38,7 +40,10 @@ def test_means_and_scatter_agree_with_the_oracle(arrays, rows):
 def test_every_number_of_columns(dim, rng):
     """Whole vectors and what is left of them."""
     X, groups = rng.normal(size=(300, dim)) + 1e5, rng.integers(0, 7, 300)
-    s, expected = mean_statistics(BagStream.from_arrays(X, groups)), bag_statistics(Bags.from_groups(X, groups))
+    s, expected = (
+        mean_statistics(BagStream.from_arrays(X, groups)),
+        bag_statistics(Bags.from_groups(X, groups)),
+    )
     np.testing.assert_array_equal(s.labels, expected.labels)
     np.testing.assert_allclose(s.means, expected.means, rtol=1e-14)
     np.testing.assert_allclose(s.naive_mse, expected.naive_mse, rtol=1e-10)
@@ -81,9 +86,7 @@ def test_means_of_features_are_means_of_features(features, table):
 def test_parts_are_added_up_in_order(table):
     X, groups = table
     cuts = [0, 10, 10, 500, 990, 1000]
-    parts = [
-        BagStream.from_arrays(X[a:b], groups[a:b]).parts[0] for a, b in zip(cuts[:-1], cuts[1:], strict=True)
-    ]
+    parts = [BagStream.from_arrays(X[a:b], groups[a:b]).parts[0] for a, b in pairwise(cuts)]
     s, expected = mean_statistics(BagStream(parts)), mean_statistics(BagStream.from_arrays(X, groups))
     np.testing.assert_array_equal(s.labels, expected.labels)
     np.testing.assert_array_equal(s.sizes, expected.sizes)
@@ -92,7 +95,10 @@ def test_parts_are_added_up_in_order(table):
     features = FEATURES["fourier"]
     found = mean_statistics(BagStream(parts), features=features)
     np.testing.assert_allclose(
-        found.means, mean_statistics(BagStream.from_arrays(X, groups), features=features).means, rtol=1e-12, atol=1e-15
+        found.means,
+        mean_statistics(BagStream.from_arrays(X, groups), features=features).means,
+        rtol=1e-12,
+        atol=1e-15,
     )
 
 
