@@ -14,6 +14,7 @@ import numpy.typing as npt
 __all__ = [
     "as_labels",
     "as_matrix",
+    "check_column",
     "check_finite",
     "check_labels",
     "check_not_empty",
@@ -268,7 +269,7 @@ def frame_columns(
     present = list(frame.columns)
     keys = [by] if isinstance(by, str) or by in present else list(by)
     for name in [*keys, *(columns if columns is not None else ())]:
-        _check_present(name, present)
+        check_column(name, present)
     names = [name for name in present if name not in keys] if columns is None else list(columns)
     if not names:
         raise ValueError(f"no feature columns are left beside {keys}; there is nothing to average.")
@@ -307,11 +308,21 @@ def _is_numeric(series: Any) -> bool:
     return bool((is_numeric_dtype(dtype) or is_bool_dtype(dtype)) and not is_complex_dtype(dtype))
 
 
-def _check_present(name: str, present: Sequence[str]) -> None:
+def check_column(name: str, present: Sequence[str]) -> None:
+    """Refuse the name of a column that is not there, and say which one may be meant.
+
+    Examples
+    --------
+    >>> check_column("Species", ["species", "island"])
+    Traceback (most recent call last):
+        ...
+    KeyError: "there is no column 'Species'. Did you mean 'species'? Columns: 'species', 'island'."
+    """
     if name in present:
         return
-    close = get_close_matches(str(name), [str(p) for p in present], n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    folded = {str(p).casefold(): str(p) for p in present}
+    close = get_close_matches(str(name).casefold(), folded, n=1)
+    hint = f" Did you mean {folded[close[0]]!r}?" if close else ""
     raise KeyError(f"there is no column {name!r}.{hint} Columns: {', '.join(map(repr, present))}.")
 
 

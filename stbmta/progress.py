@@ -1,10 +1,14 @@
 """Progress of long work: on standard error, and only on a terminal."""
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["progress_bar"]
+__all__ = ["progress_bar", "working"]
+
+# What is done sooner does not need to be announced.
+_PATIENCE = 1.0
 
 
 @contextmanager
@@ -27,3 +31,31 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=total)
         yield lambda: progress.advance(task)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show what is being done and for how long, once it has taken a second.
+
+    Examples
+    --------
+    >>> with working("thinking"):
+    ...     pass
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with_clock = Progress(*columns, console=Console(stderr=True), transient=True)
+    with_clock.add_task(what, total=None)
+    timer = threading.Timer(_PATIENCE, with_clock.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        with_clock.stop()

@@ -1,0 +1,221 @@
+"""From what a user has on disk, or sends down a pipe, to a data frame.
+
+The format is found from the content, not from the name. What can be understood is understood, and said.
+"""
+
+import lzma
+import os
+import shutil
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+__all__ = ["column_names", "file_of", "is_npz", "read_frame", "text_columns"]
+
+_PARQUET = b"PAR1"
+_COMPRESSION = {
+    b"PK\x03\x04": "zip",
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\xfd7zXZ": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+# What counts as missing among the features. Among labels only an empty cell does.
+_MISSING = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"]
+_DAMAGED = "the file cannot be read; it seems to be damaged"
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+@contextmanager
+def file_of(data: str) -> Iterator[Path]:
+    """Give the path of the data; standard input (``-``) is put into a temporary file first.
+
+    Parameters
+    ----------
+    data : str
+        A path, or ``-``.
+
+    Yields
+    ------
+    Path
+        Of a file that is there and is not empty.
+    """
+    if data != "-":
+        path = Path(data)
+        if path.is_dir():
+            raise IsADirectoryError(f"{data!r} is a folder; give a file.")
+        if not path.exists():
+            raise FileNotFoundError(f"there is no file {data!r}.")
+        yield _not_empty(path, path.name)
+        return
+    handle, name = tempfile.mkstemp(prefix="stbmta-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        if is_npz(Path(name)):
+            name = str(Path(name).rename(name + ".npz"))
+        yield _not_empty(Path(name), "standard input")
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _not_empty(path: Path, name: str) -> Path:
+    with open(path, "rb") as file:
+        if not file.read(1):
+            raise ValueError(f"{name} is empty.")
+    return path
+
+
+def _start(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(8)
+
+
+def is_npz(path: Path) -> bool:
+    """Tell whether a file holds NumPy arrays."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    return bool(names) and all(name.endswith(".npy") for name in names)
+
+
+def read_frame(
+    path: Path,
+    keys: Sequence[str],
+    *,
+    separator: str | None,
+    encoding: str,
+    decimal: str,
+    note: Callable[[str], None],
+) -> Any:
+    """Read a table: Parquet, or text with a line of column names, compressed or not.
+
+    Parameters
+    ----------
+    path : Path
+    keys : sequence of str
+        Columns that hold labels. They stay text: ``007`` keeps its zeros, and a country called NA its name.
+    separator : str or None
+        None: commas, unless the line of names holds none.
+    encoding, decimal : str
+    note : callable
+        Told what was understood.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    import pandas as pd
+
+    if _start(path).startswith(_PARQUET):
+        try:
+            return pd.read_parquet(path)
+        except ImportError:
+            raise ModuleNotFoundError('Parquet files need pyarrow: pip install "stbmta[parquet]".') from None
+        except (ValueError, OSError) as error:
+            raise ValueError(f"{_DAMAGED}: {error}") from None
+    options: dict[str, Any] = {
+        "compression": _compression(path),
+        "encoding": encoding,
+        "decimal": decimal,
+        "low_memory": False,
+    }
+    try:
+        options["sep"], names = _header(path, separator, options, note)
+        labels = [name for name in names if name in keys]
+        missing = {name: _MISSING for name in names if name not in labels}
+        frame = pd.read_csv(
+            path, dtype=dict.fromkeys(labels, str), keep_default_na=False, na_values=missing, **options
+        )
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"the text is not {encoding}; save it as UTF-8, or give its encoding, e.g. --encoding latin-1."
+        ) from None
+    except LookupError as error:
+        raise ValueError(f"{error}.") from None
+    except pd.errors.ParserError as error:
+        raise ValueError(f"this is not a clean table: {_last_sentence(error)}.") from None
+    except (EOFError, OSError, zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
+        raise ValueError(f"{_DAMAGED}: {error}.") from None
+    if not isinstance(frame.index, pd.RangeIndex):
+        note("the rows have one more field than there are column names; the first is left out as a row name")
+        frame = frame.reset_index(drop=True)
+    return frame
+
+
+def column_names(path: Path) -> list[str]:
+    """Return the names of the columns of a table without reading the rest."""
+    if _start(path).startswith(_PARQUET):
+        from pyarrow.parquet import read_schema
+
+        return [str(name) for name in read_schema(path).names]
+    return _header(path, None, {"compression": _compression(path)}, lambda text: None)[1]
+
+
+def _compression(path: Path) -> Any:
+    return next((how for magic, how in _COMPRESSION.items() if _start(path).startswith(magic)), None)
+
+
+def _header(
+    path: Path, separator: str | None, options: dict[str, Any], note: Callable[[str], None]
+) -> tuple[str, list[str]]:
+    """Find the separator and the column names."""
+    import pandas as pd
+
+    def names(sep: str) -> list[str]:
+        try:
+            return [str(name) for name in pd.read_csv(path, sep=sep, nrows=0, **options).columns]
+        except pd.errors.EmptyDataError:
+            raise ValueError("there is nothing but empty lines.") from None
+
+    found = names(separator or ",")
+    if separator is None and len(found) == 1:
+        for sep, what in _SEPARATORS.items():
+            if sep in found[0]:
+                note(f"columns are separated by {what}")
+                separator, found = sep, names(sep)
+                break
+    if all(_is_number(name) for name in found):
+        raise ValueError(
+            f"the first line holds numbers ({', '.join(found[:3])}), not names; put a line of column names on top."
+        )
+    return separator or ",", found
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _last_sentence(error: Exception) -> str:
+    """Leave out what pandas says before the point: 'Error tokenizing data. C error: Expected 3 fields ...'."""
+    return str(error).strip().rsplit("C error: ", 1)[-1].rstrip(".")
+
+
+def text_columns(values: Any) -> Any:
+    """Turn labels that were read as text into what they are: whole numbers, numbers, or text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> text_columns(pd.Series(["3", "12"])).tolist(), text_columns(pd.Series(["03", "12"])).tolist()
+    ([3, 12], ['03', '12'])
+    """
+    import pandas as pd
+
+    if not pd.api.types.is_string_dtype(values.dtype) and values.dtype != object:
+        return values
+    text = values.astype(str)
+    if text.str.match(r"^0\d").any():
+        return values
+    numbers = pd.to_numeric(text, errors="coerce")
+    return values if numbers.isna().any() else numbers

@@ -1,0 +1,33 @@
+"""Pictures, as Display classes: data in, ``plot(ax=None)`` out, matplotlib loaded only then.
+
+=====================  ==========================================================================
+`NeighborsDisplay`     who is similar: matrix in the order of similarity, or graph
+`ShrinkageDisplay`     where each mean went, in the first two principal directions
+`ErrorBySizeDisplay`   squared error against the size of the bag, before and after
+`RiskDisplay`          estimated risk over the tuning grid
+`WitnessDisplay`       where two embeddings differ
+`CoveringDisplay`      covering numbers of the means over the radius
+`ThresholdDisplay`     errors of type I and II of the similarity tests
+=====================  ==========================================================================
+
+Colors are those of Okabe and Ito, which color-blind readers can tell apart.
+"""
+
+from ._figure import estimate_figure
+from .errors import ErrorBySizeDisplay
+from .neighbors import NeighborsDisplay
+from .risk import RiskDisplay
+from .shrinkage import ShrinkageDisplay
+from .theory import CoveringDisplay, ThresholdDisplay
+from .witness import WitnessDisplay
+
+__all__ = [
+    "CoveringDisplay",
+    "ErrorBySizeDisplay",
+    "NeighborsDisplay",
+    "RiskDisplay",
+    "ShrinkageDisplay",
+    "ThresholdDisplay",
+    "WitnessDisplay",
+    "estimate_figure",
+]

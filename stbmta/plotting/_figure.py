@@ -1,0 +1,45 @@
+"""One picture of an estimate."""
+
+from typing import Any
+
+from .errors import ErrorBySizeDisplay
+from .neighbors import NeighborsDisplay
+from .shrinkage import ShrinkageDisplay
+
+__all__ = ["estimate_figure"]
+
+
+def estimate_figure(estimator: Any) -> Any:
+    """Draw who is similar, where the means went, and the errors by bag size, side by side.
+
+    Parts that the estimator has no data for are left out.
+
+    Parameters
+    ----------
+    estimator : any estimator of the package
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stbmta import STB
+    >>> rng = np.random.default_rng(0)
+    >>> est = STB(zeta=1.0, gamma=0.0).fit([rng.normal(size=(9, 5)) for _ in range(6)])
+    >>> len(estimate_figure(est).axes)
+    3
+    """
+    from matplotlib.figure import Figure
+
+    displays: list[Any] = []
+    for kind in (NeighborsDisplay, ShrinkageDisplay, ErrorBySizeDisplay):
+        try:
+            displays.append(kind.from_estimator(estimator))
+        except ValueError:
+            continue
+    figure = Figure(figsize=(5.0 * len(displays), 4.4), layout="constrained")
+    for k, display in enumerate(displays):
+        display.plot(ax=figure.add_subplot(1, len(displays), k + 1))
+    return figure

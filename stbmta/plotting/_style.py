@@ -1,0 +1,81 @@
+"""What all pictures share."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "BLACK",
+    "BLUE",
+    "GRAY",
+    "GREEN",
+    "ORANGE",
+    "PURPLE",
+    "SKY",
+    "VERMILION",
+    "axes",
+    "label_text",
+    "name_points",
+]
+
+# The palette of Okabe and Ito.
+BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GRAY = (
+    "#000000",
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+    "#8C8C8C",
+)
+
+Array = npt.NDArray[np.float64]
+
+
+def axes(ax: Any, figsize: tuple[float, float] = (5.0, 4.0)) -> tuple[Any, Any]:
+    """Return figure and axes: those given, or new ones outside pyplot's list of open figures."""
+    if ax is None:
+        from matplotlib.figure import Figure
+
+        figure = _new_figure(Figure, figsize)
+        ax = figure.add_subplot()
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax.figure, ax
+
+
+def _new_figure(kind: Any, figsize: tuple[float, float]) -> Any:
+    """Make a figure; in a notebook or with pyplot in use, one that is shown."""
+    import sys
+
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        return pyplot.figure(figsize=figsize, layout="constrained")
+    return kind(figsize=figsize, layout="constrained")
+
+
+def label_text(label: Any) -> str:
+    """Write a label as text; the parts of a tuple are separated by slashes.
+
+    Examples
+    --------
+    >>> label_text(("a", 1))
+    'a / 1'
+    """
+    return " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def name_points(ax: Any, places: Array, labels: npt.NDArray[Any]) -> None:
+    """Write labels beside points, leaving out those that would cover one that is written already."""
+    low = places.min(axis=0)
+    spread = np.maximum(places.max(axis=0) - low, np.finfo(float).tiny)
+    written: list[Array] = []
+    for place, label in zip(places, labels.tolist(), strict=True):
+        text = label_text(label)
+        at = (place - low) / spread
+        room = np.array([0.02 + 0.012 * len(text), 0.035])
+        if any((np.abs(at - other) < room).all() for other in written):
+            continue
+        written.append(at)
+        ax.annotate(text, place, (4, 4), textcoords="offset points", fontsize=7)

@@ -1,0 +1,104 @@
+"""What people get wrong on the command line: each ends with exit code 2, a message that helps, no traceback."""
+
+import pytest
+
+# Arguments, and what the message must say.
+BAD = [
+    # no file, not a file, not data
+    (["estimate", "no.csv", "--by", "city"], "there is no file 'no.csv'"),
+    (["estimate", "sub", "--by", "city"], "'sub' is a folder; give a file"),
+    (["estimate", "empty.csv", "--by", "city"], "empty.csv is empty"),
+    (["estimate", "blank.csv", "--by", "city"], "nothing but empty lines"),
+    (["estimate", "header.csv", "--by", "city"], "0 rows"),
+    (["estimate", "numbers.csv", "--by", "1"], "the first line holds numbers (1, 2, 3), not names"),
+    (["estimate", "ragged.csv", "--by", "city"], "not a clean table: Expected 2 fields in line 3, saw 4"),
+    (["estimate", "latin.csv", "--by", "city"], "not utf-8; save it as UTF-8, or give its encoding"),
+    (["estimate", "clean.csv", "--by", "city", "--encoding", "klingon"], "unknown encoding: klingon"),
+    (["estimate", "broken.parquet", "--by", "city"], "cannot be read"),
+    (["estimate", "broken.npz", "--by", "city"], "cannot be read"),
+    (["estimate", "broken.csv.gz", "--by", "city"], "cannot be read"),
+    (["estimate", "-", "--by", "city"], "standard input is empty"),
+    # columns
+    (["estimate", "clean.csv"], "say which column holds the bags, with --by. Columns: city, day"),
+    (["estimate", "clean.csv", "--by", "City"], "there is no column 'City'. Did you mean 'city'?"),
+    (["estimate", "clean.csv", "--by", "xyz"], "there is no column 'xyz'. Columns:"),
+    (["estimate", "clean.csv", "--by", "city", "-c", "wrm"], "Did you mean 'warm'?"),
+    (["estimate", "clean.csv", "--by", "city", "-c", "rain_*"], "no column fits 'rain_*'"),
+    (["estimate", "clean.csv", "--by", "city", "-c", "weather"], "holds text ('sun'), not numbers; count its categories with --one-hot"),
+    (["estimate", "clean.csv", "--by", "city", "-c", "day"], "holds dates ('2024-01-01'), not numbers"),
+    (["estimate", "clean.csv", "--by", "city", "-c", "city"], "'city' holds the labels (--by)"),
+    (["estimate", "clean.csv", "--by", "city", "--one-hot", "wether"], "Did you mean 'weather'?"),
+    (["estimate", "text.csv", "--by", "city"], "no column of numbers is left"),
+    (["estimate", "clean.csv", "--by", "city", "--separator", ";"], "there is no column 'city'"),
+    # values
+    (["estimate", "gap.csv", "--by", "city"], "row 17 has no value in column 'warm'"),
+    (["estimate", "gap.csv", "--by", "city"], "--drop-missing"),
+    (["estimate", "unlabeled.csv", "--by", "city"], "row 4 has no value in column 'city'"),
+    (["estimate", "hollow.csv", "--by", "city", "-c", "warm", "--drop-missing"], "no row is complete; 'warm'"),
+    (["estimate", "stray.csv", "--by", "city"], "row 8 of column 'warm' holds 'n.a.', not a number"),
+    (["estimate", "infinite.csv", "--by", "city"], "bag 'Rome' (index 0) contains inf in column 'warm'"),
+    # bags
+    (["estimate", "single.csv", "--by", "city"], "has 1 row; its variance needs at least 2. Leave out such bags with --min-size 2"),
+    (["neighbors", "single.csv", "--by", "city"], "--min-size 2"),
+    (["estimate", "clean.csv", "--by", "city", "--min-size", "11"], "no bag has 11 rows; the largest has 10"),
+    (["estimate", "clean.csv", "--by", "city", "--min-size", "0"], "Invalid value for '--min-size'"),
+    (["estimate", "constant.csv", "--by", "city", "-k", "rbf"], "gives bandwidth 0 on these data"),
+    # arrays
+    (["estimate", "arrays.npz"], "say which array holds the labels"),
+    (["estimate", "arrays.npz", "--by", "q"], "there is no array 'q' in arrays.npz"),
+    (["estimate", "arrays.npz", "--by", "y"], "which array of arrays.npz is the data?"),
+    (["estimate", "short.npz", "--by", "y"], "X has 4 rows, but groups has 3 labels"),
+    (["estimate", "objects.npz", "--by", "y"], "Object arrays cannot be loaded"),
+    (["estimate", "arrays.npz", "--by", "y", "--drop-missing"], "are for tables"),
+    (["estimate", "arrays.npz", "--by", "y", "--by", "z"], "one array of an NPZ file holds the labels"),
+    # method
+    (["estimate", "clean.csv", "--by", "city", "--kernel", "rfb"], "Invalid value for '--kernel'"),
+    (["estimate", "clean.csv", "--by", "city", "--method", "best"], "Invalid value for '--method'"),
+    (["estimate", "clean.csv", "--by", "city", "-k", "rbf", "--bandwidth", "wide"], "--bandwidth must be a positive number, 'median' or 'std'; found 'wide'"),
+    (["estimate", "clean.csv", "--by", "city", "-k", "rbf", "--bandwidth", "-1"], "bandwidth must be a positive number"),
+    (["estimate", "clean.csv", "--by", "city", "-k", "polynomial", "--degree", "0"], "Invalid value for '--degree'"),
+    (["estimate", "clean.csv", "--by", "city", "--zeta", "-1"], "Invalid value for '--zeta'"),
+    (["estimate", "clean.csv", "--by", "city", "--method", "stb", "--gamma", "2"], "--gamma must be between 0 and 1"),
+    (["estimate", "clean.csv", "--by", "city", "--method", "naive", "--zeta", "1"], "--zeta has no meaning for the method naive"),
+    (["estimate", "clean.csv", "--by", "city", "-k", "rbf", "--method", "james-stein"], "james-stein needs vectors"),
+    # output
+    (["estimate", "clean.csv", "--by", "city", "-o", "old.csv"], "old.csv exists already; --force replaces it"),
+    (["estimate", "clean.csv", "--by", "city", "-o", "clean.csv", "--force"], "clean.csv is the data itself"),
+    (["estimate", "clean.csv", "--by", "city", "-o", "new.cvs"], "must end in .csv"),
+    (["estimate", "clean.csv", "--by", "city", "-o", "no/new.csv"], "there is no folder 'no'; make it first"),
+    (["estimate", "clean.csv", "--by", "city", "--plot", "x.docx"], "must end in .png, .pdf, .svg"),
+    (["estimate", "clean.csv", "--by", "city", "--report", "x.pdf"], "must end in .html"),
+    (["estimate", "clean.csv", "--by", "city", "--gram", "-"], "only --out can go to standard output"),
+    (["estimate", "clean.csv", "--by", "city", "-o", "x.npz", "--gram", "x.npz"], "both name x.npz"),
+    (["estimate", "clean.csv", "--by", "city", "-o", "-", "--json"], "both want standard output"),
+    (["neighbors", "clean.csv", "--by", "city", "-o", "old.csv"], "--force replaces it"),
+    # the rest of the command line
+    (["estimat", "clean.csv"], "Did you mean 'estimate'?"),
+    (["estimate", "clean.csv", "--by", "city", "--seeed", "1"], "--seed"),
+    (["estimate"], "Missing argument"),
+    (["demo", "--dataset", "nope"], "there is no data set 'nope'"),
+    (["demo", "--trials", "1"], "Invalid value for '--trials'"),
+    (["bound"], "Pass --tau"),
+    (["bound", "--tau", "0.1"], "Pass --neighbors"),
+    (["bound", "--tau", "-1", "--neighbors", "3"], "tau"),
+    (["threshold", "--bags", "100", "--dim", "100", "--alpha", "2"], "alpha"),
+    (["plan", "--bags", "10", "--tau", "soon"], "tau must be a number, 'smallest' or 'solve'; found 'soon'"),
+    (["plan", "--bags", "10"], "None"),
+]  # fmt: skip
+
+
+def test_there_are_enough():
+    assert len({tuple(arguments) for arguments, _ in BAD}) >= 60
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(a) + " | " + m[:20] for a, m in BAD])
+def test_bad_input(run, folder, arguments, message):
+    before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    done = run(*arguments)
+    assert done.exit_code == 2, done.output
+    assert done.stdout == ""
+    flat = " ".join(done.stderr.replace("│", " ").split())  # typer draws a frame around usage errors
+    assert message in flat
+    assert "Traceback" not in done.stderr
+    # Nothing was written, nothing was lost.
+    assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before

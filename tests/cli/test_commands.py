@@ -1,0 +1,364 @@
+"""The commands on data, as users call them: every format, every habit, every output."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import stbmta
+from stbmta import STB, Bags
+from stbmta.cli_columns import chosen_columns, numeric_columns
+
+
+def ok(done):
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def reference(frame, **more):
+    bags = Bags.from_frame(frame, "city", ["warm", "wind_speed"])
+    return STB(random_state=0, **more).fit(bags)
+
+
+def test_estimates_are_those_of_the_library(run, folder):
+    ok(run("estimate", "clean.csv", "--by", "city", "--method", "stb", "-o", "means.csv"))
+    found = pd.read_csv("means.csv")
+    est = reference(pd.read_csv("clean.csv"))
+    assert found["city"].tolist() == est.labels_.tolist()
+    for column, values in (
+        ("size", est.statistics_.sizes),
+        ("neighbors", est.neighbors_.sum(axis=1)),
+        ("naive_error", est.statistics_.naive_mse),
+        ("estimated_error", est.to_frame()["estimated_error"]),
+        ("naive_warm", est.statistics_.means[:, 0]),
+        ("estimate_wind_speed", est.means_[:, 1]),
+    ):
+        np.testing.assert_allclose(found[column], values, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name", ["a.csv.gz", "a.csv.bz2", "a.csv.xz", "a.csv.zip", "a.tsv", "a.parquet", "a.npz", "semicolon.csv"]
+)
+def test_every_format_gives_the_same(run, folder, name):
+    frame = pd.read_csv("clean.csv")[["city", "warm", "wind_speed"]]
+    if name.endswith("parquet"):
+        frame.astype({"city": "category"}).to_parquet(name)
+    elif name.endswith("npz"):
+        Bags.from_frame(frame, "city").save(name)
+    else:
+        frame.to_csv(name, index=False, sep="\t" if "tsv" in name else ";" if "semi" in name else ",")
+    by = [] if name.endswith("npz") else ["--by", "city"]
+    expected = json.loads(ok(run("estimate", "clean.csv", "--by", "city", "--json")).stdout)
+    for data, stdin in ((name, None), ("-", (folder / name).read_bytes())):
+        found = json.loads(ok(run("estimate", data, *by, "--json", stdin=stdin)).stdout)
+        for mine, theirs in zip(found["bags"], expected["bags"], strict=True):
+            assert list(mine.values()) == list(theirs.values())
+
+
+def test_arrays_with_labels(run, folder):
+    frame = pd.read_csv("clean.csv")
+    np.savez("two.npz", X=frame[["warm", "wind_speed"]], city=frame["city"].to_numpy(str))
+    found = json.loads(ok(run("estimate", "two.npz", "--by", "city", "-c", "X", "--json")).stdout)
+    assert found["bags"][0]["city"] == "Rome"
+    assert found["dimension"] == 2
+
+
+def test_json_is_json_alone_and_strict(run, folder):
+    done = ok(run("estimate", "clean.csv", "--by", "city", "--json", "-m", "stb", "--zeta", "1"))
+    found = json.loads(done.stdout, parse_constant=pytest.fail)
+    assert found["zeta"] == 1.0
+    assert found["notes"] == ["left out day, weather (not numbers)"]
+    assert len(found["bags"]) == found["bags"].__len__() == 6
+    pairs = json.loads(ok(run("neighbors", "clean.csv", "--by", "city", "--json")).stdout)
+    assert {"city", "city_neighbor", "mmd2", "threshold"} == set(pairs["pairs"][0])
+
+
+def test_csv_on_standard_output(run, folder):
+    done = ok(run("estimate", "clean.csv", "--by", "city", "-o", "-"))
+    assert done.stdout.startswith("city,size,")
+    assert len(done.stdout.splitlines()) == 7
+
+
+def test_the_table_for_people(run, folder):
+    done = ok(run("estimate", "clean.csv", "--by", "city"))
+    assert "6 bags, 60 rows, 2 columns" in done.stdout
+    assert "zeta =" in done.stdout
+    assert "Kyiv" in done.stdout
+    done = ok(run("neighbors", "clean.csv", "--by", "city"))
+    assert "chosen by K-fold" in done.stdout
+
+
+def test_outputs_of_every_kind(run, folder):
+    files = {"--out": "o.npz", "--gram": "g.npz", "--plot": "p.svg", "--report": "r.html"}
+    call = ["estimate", "clean.csv", "--by", "city", "-k", "rbf", "-m", "stb"]
+    done = ok(run(*call, *[part for pair in files.items() for part in pair]))
+    for name in files.values():
+        assert name in done.stdout
+    est = STB("rbf", random_state=0).fit(
+        Bags.from_frame(pd.read_csv("clean.csv"), "city", ["warm", "wind_speed"])
+    )
+    with np.load("o.npz") as found:
+        np.testing.assert_allclose(found["weights"], est.weights_, rtol=1e-12)
+        np.testing.assert_array_equal(found["neighbor_matrix"], est.neighbors_)
+        assert "estimate" not in found
+    with np.load("g.npz") as found:
+        np.testing.assert_allclose(found["gram"], est.gram_, rtol=1e-12)
+        assert found["labels"].tolist() == est.labels_.tolist()
+    assert "<svg" in (folder / "p.svg").read_text()
+    ok(run(*call, "--gram", "g.parquet", "-o", "o.parquet"))
+    gram = pd.read_parquet("g.parquet")
+    np.testing.assert_allclose(gram[est.labels_.tolist()].to_numpy(), est.gram_, rtol=1e-12)
+    assert gram["bag"].tolist() == est.labels_.tolist()
+    assert "estimated_error" in pd.read_parquet("o.parquet")
+    ok(run("estimate", "clean.csv", "--by", "city", "-o", "o.csv.gz"))
+    ok(run("estimate", "clean.csv", "--by", "city", "-o", "o.tsv"))
+    unpacked = gzip.decompress((folder / "o.csv.gz").read_bytes()).decode()
+    assert unpacked.replace(",", "\t") == (folder / "o.tsv").read_text()
+    with np.load("o.npz") as found:
+        assert (found["estimated_error"] > 0).all()
+    ok(run("neighbors", "clean.csv", "--by", "city", "-o", "n.npz", "--plot", "n.png"))
+    with np.load("n.npz") as found:
+        assert found["neighbors"].shape == (6, 6)
+    ok(run("estimate", "clean.csv", "--by", "city", "-o", "linear.npz"))
+    with np.load("linear.npz") as found:
+        assert found["estimate"].shape == (6, 2)
+        assert found["columns"].tolist() == ["warm", "wind_speed"]
+
+
+def test_force_replaces_and_a_failure_leaves_the_old_file(run, folder, monkeypatch):
+    ok(run("neighbors", "clean.csv", "--by", "city", "-o", "old.csv", "--force"))
+    written = (folder / "old.csv").read_text()
+    assert written.startswith("city,")
+
+    def fail(*_, **__):
+        raise RuntimeError("the disk is full")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", fail)
+    done = run("neighbors", "clean.csv", "--by", "city", "-o", "old.csv", "--force")
+    assert done.exit_code == 1
+    assert "RuntimeError: the disk is full" in done.stderr
+    assert "--debug" in done.stderr
+    assert (folder / "old.csv").read_text() == written
+    assert not list(folder.glob(".old*"))
+
+
+def test_debug_shows_the_traceback(run, folder):
+    for arguments in (["--debug", "estimate", "no.csv"], ["estimate", "no.csv", "--debug"]):
+        done = run(*arguments)
+        assert isinstance(done.exception, FileNotFoundError)
+    # Behind -- it is not an option.
+    assert run("estimate", "--by", "city", "--", "--debug").exit_code == 2
+
+
+def test_standardized_means_come_back_in_units(run, folder):
+    frame = pd.read_csv("clean.csv").assign(warm=lambda f: 5 + 1000 * f["warm"])
+    frame.to_csv("scaled.csv", index=False)
+    done = ok(run("estimate", "scaled.csv", "--by", "city"))
+    assert "--standardize makes all columns count alike" in done.stderr
+    done = ok(run("estimate", "scaled.csv", "--by", "city", "-m", "stb", "--standardize", "--json"))
+    assert "--standardize" not in done.stderr
+    found = pd.DataFrame(json.loads(done.stdout)["bags"])
+    np.testing.assert_allclose(
+        found["naive_warm"], frame.groupby("city", sort=False)["warm"].mean().to_numpy(), rtol=1e-10
+    )
+    # The same estimate as on data scaled by hand.
+    scaled = frame.copy()
+    scaled[["warm", "wind_speed"]] /= frame[["warm", "wind_speed"]].std(ddof=0)
+    means = reference(scaled).means_[:, 0] * frame["warm"].std(ddof=0)
+    np.testing.assert_allclose(found["estimate_warm"], means, rtol=1e-9)
+
+
+def test_missing_values_are_dropped_only_when_asked(run, folder):
+    done = ok(run("estimate", "gap.csv", "--by", "city", "--drop-missing", "--json"))
+    assert "dropped 1 of 60 rows with missing values" in done.stderr
+    found = json.loads(done.stdout)
+    assert found["points"] == 59
+    assert found["bags"][1]["size"] == 9
+    frame = pd.read_csv("clean.csv")
+    frame.loc[frame["city"] == "Oslo", "warm"] = np.nan
+    frame.to_csv("lost.csv", index=False)
+    done = ok(run("estimate", "lost.csv", "--by", "city", "--drop-missing"))
+    assert "1 bags lost all their rows: Oslo" in done.stderr
+
+
+def test_an_index_column_is_no_feature(run, folder):
+    frame = pd.read_csv("clean.csv")
+    frame.to_csv("indexed.csv")
+    done = ok(run("estimate", "indexed.csv", "--by", "city", "--json"))
+    assert "Unnamed: 0 (row numbers)" in done.stderr
+    assert json.loads(done.stdout)["dimension"] == 2
+    # R leaves out the name of the column altogether.
+    frame.index = [f"row {k}" for k in range(1, 61)]
+    frame.to_csv("r.csv")
+    (folder / "r.csv").write_text((folder / "r.csv").read_text().lstrip(","))
+    done = ok(run("estimate", "r.csv", "--by", "city", "--json"))
+    assert "left out as a row name" in done.stderr
+    assert json.loads(done.stdout)["dimension"] == 2
+    # Named in --columns it is used: the user knows best.
+    done = ok(run("estimate", "indexed.csv", "--by", "city", "-c", "Unnamed: 0", "--json"))
+    assert json.loads(done.stdout)["dimension"] == 1
+
+
+def test_categories_and_dates(run, folder):
+    done = ok(run("estimate", "clean.csv", "--by", "city", "--one-hot", "weather", "-c", "warm", "--json"))
+    found = json.loads(done.stdout)
+    assert found["dimension"] == 4
+    shares = (
+        pd.read_csv("clean.csv").groupby("city", sort=False)["weather"].apply(lambda w: (w == "fog").mean())
+    )
+    np.testing.assert_allclose([bag["naive_weather_fog"] for bag in found["bags"]], shares, rtol=1e-12)
+    frame = pd.read_csv("clean.csv", parse_dates=["day"])
+    frame["day"] = pd.to_datetime(frame["day"]).dt.to_period("M").dt.to_timestamp()
+    frame.to_parquet("dates.parquet")
+    done = ok(run("estimate", "dates.parquet", "--by", "day", "--json", "--min-size", "2"))
+    assert [bag["day"] for bag in json.loads(done.stdout)["bags"]] == ["2024-01-01", "2024-02-01"]
+    frame["day"] += pd.Timedelta(hours=3)
+    frame.to_parquet("times.parquet")
+    done = ok(run("estimate", "times.parquet", "--by", "day", "--json", "--min-size", "2"))
+    assert json.loads(done.stdout)["bags"][0]["day"] == "2024-01-01 03:00:00"
+    # A column of dates that was named for features is explained.
+    done = run("estimate", "times.parquet", "--by", "city", "-c", "day")
+    assert done.exit_code == 2
+    assert "holds dates" in done.stderr
+
+
+def test_labels_stay_what_they_are(run, folder):
+    (folder / "codes.csv").write_text(
+        "zip,country,x\n" + "007,NA,1\n007,NA,2\n007,NA,4\n012,DE,3\n012,DE,5\n"
+    )
+    found = json.loads(ok(run("estimate", "codes.csv", "--by", "zip,country", "--json")).stdout)
+    assert [(bag["zip"], bag["country"]) for bag in found["bags"]] == [("007", "NA"), ("012", "DE")]
+    (folder / "codes.csv").write_text("id,x\n" + "7,1\n7,2\n7,4\n12,3\n12,5\n")
+    found = json.loads(ok(run("estimate", "codes.csv", "--by", "id", "--json")).stdout)
+    assert [bag["id"] for bag in found["bags"]] == [7, 12]
+    (folder / "clash.csv").write_text("size,x\n" + "S,1\nS,2\nL,3\nL,5\nL,6\n")
+    found = json.loads(ok(run("estimate", "clash.csv", "--by", "size", "--json")).stdout)
+    assert found["bags"][0]["size"] == "S"
+    assert found["bags"][0]["bag_size"] == 2
+
+
+def test_texts_of_other_countries(run, folder):
+    (folder / "europe.csv").write_bytes(
+        "Stadt;Wert\nKöln;1,5\nKöln;2,5\nKöln;2,0\nBonn;3,5\nBonn;4,0\n".encode("latin-1")
+    )
+    done = ok(
+        run("estimate", "europe.csv", "--by", "Stadt", "--encoding", "latin-1", "--decimal", ",", "--json")
+    )
+    assert "separated by semicolons" in done.stderr
+    assert json.loads(done.stdout)["bags"][0]["naive_Wert"] == pytest.approx(2.0)
+    (folder / "tabs.txt").write_text("a\tb\nx\t1\nx\t2\nx\t5\ny\t3\ny\t4\n")
+    ok(run("estimate", "tabs.txt", "--by", "a", "--separator", "\\t"))
+
+
+@pytest.mark.parametrize(
+    "method", ["auto", "stb", "stb-0", "stb-theory", "mta", "mta-stb", "rkmse", "james-stein", "naive"]
+)
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian", "polynomial"])
+def test_every_method_with_every_kernel(run, folder, method, kernel):
+    if method == "james-stein" and kernel != "linear":
+        return
+    found = json.loads(
+        ok(run("estimate", "clean.csv", "--by", "city", "-k", kernel, "-m", method, "--json")).stdout
+    )
+    assert len(found["bags"]) == 6
+    assert ("estimate_warm" in found["bags"][0]) == (kernel == "linear")
+
+
+def test_options_reach_the_estimator(run, folder):
+    call = ["estimate", "clean.csv", "--by", "city", "--json"]
+    found = json.loads(ok(run(*call, "-m", "stb", "--zeta", "0.7", "--gamma", "0.2")).stdout)
+    assert (found["zeta"], found["gamma"]) == (0.7, 0.2)
+    found = json.loads(ok(run(*call, "-k", "laplacian", "--bandwidth", "2.5")).stdout)
+    assert found["kernel"] == "Laplacian(bandwidth=2.5)"
+    assert "degree=2" in json.loads(ok(run(*call, "-k", "polynomial", "--degree", "2")).stdout)["kernel"]
+
+
+def test_single_rows_are_fine_for_the_naive_mean(run, folder):
+    found = json.loads(ok(run("estimate", "single.csv", "--by", "city", "-m", "naive", "--json")).stdout)
+    assert "naive_error" not in found["bags"][0]
+    (folder / "one.csv").write_text("city,x\nRome,1\nRome,2\n")
+    assert "only one bag" in ok(run("estimate", "one.csv", "--by", "city", "-m", "naive")).stderr
+
+
+def test_columns_left_out_are_named(folder):
+    told = []
+    frame = pd.read_csv("hollow.csv").assign(flag=True)
+    assert numeric_columns(frame, None, ["city"], told.append) == ["wind_speed", "flag"]
+    assert told == ["left out day, weather (not numbers)", "left out warm (no values)"]
+    assert chosen_columns(["w*", "warm", "city, day"], list(frame.columns)) == [
+        "weather", "warm", "wind_speed", "city", "day",
+    ]  # fmt: skip
+
+
+def test_many_rows_and_columns_are_cut_and_counted(run, folder):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(100, 30)), columns=[f"[bold]column {k}" for k in range(30)])
+    frame.insert(0, "bag", np.repeat(np.arange(50), 2))
+    frame.to_csv("wide.csv", index=False)
+    done = ok(run("estimate", "wide.csv", "--by", "bag", "-m", "naive"))
+    assert "(10 more rows and" in done.stdout
+    assert "more columns; --out FILE writes all)" in done.stdout
+    assert "[bold]" in done.stdout  # names are text, not markup
+
+
+COMPLETE = {
+    "_STBMTA_COMPLETE": "complete_bash",
+    "COMP_WORDS": "stbmta estimate clean.csv --by ci",
+    "COMP_CWORD": "4",
+}
+
+
+def test_shell_completion(folder):
+    """Commands, and the columns of the file that is named."""
+    root = str(stbmta.__path__[0].removesuffix("stbmta"))
+    command = [sys.executable, "-c", "from stbmta.cli import app; app(prog_name='stbmta')"]
+    for words, count, expected in (
+        ("stbmta est", "1", "estimate"),
+        ("stbmta estimate clean.csv --by ci", "4", "city"),
+        ("stbmta estimate clean.parquet -c wi", "4", "wind_speed"),
+        ("stbmta estimate no.csv --by ci", "4", ""),
+    ):
+        env = os.environ | COMPLETE | {"COMP_WORDS": words, "COMP_CWORD": count, "PYTHONPATH": root}
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+        assert done.stdout.strip() == expected, done.stderr
+
+
+def test_help_has_examples(run):
+    for command in ("estimate", "neighbors", "threshold", "bound", "plan", "demo"):
+        assert f"stbmta {command} " in ok(run(command, "--help")).stdout.split("Usage")[1].split("\n", 1)[1]
+    assert "--debug" in ok(run("--help")).stdout
+
+
+def test_the_report_explains_the_estimate(run, folder):
+    call = ["estimate", "gap.csv", "--by", "city", "--drop-missing", "-m", "stb", "--report", "r.html"]
+    found = json.loads(ok(run(*call, "--json")).stdout)
+    page = (folder / "r.html").read_text()
+    assert page.startswith("<!doctype html>")
+    # Self-contained: the picture is inside, nothing is loaded.
+    assert 'src="data:image/png;base64,' in page
+    assert "http" not in page
+    assert f"{100 * found['held_out_change']:+.1f} %" in page
+    assert "dropped 1 of 60 rows" in page
+    for bag in found["bags"]:
+        assert f"<td>{bag['city']}</td>" in page
+    ok(run("estimate", "single.csv", "--by", "city", "-m", "naive", "--report", "naive.html"))
+    assert "runs no similarity tests" in (folder / "naive.html").read_text()
+    assert "do not tell how large the errors are" in (folder / "naive.html").read_text()
+    frame = pd.read_csv("clean.csv").assign(city=["<b>&"] * 6 + ["a"] * 54)
+    frame.to_csv("markup.csv", index=False)
+    ok(run("estimate", "markup.csv", "--by", "city", "--report", "markup.html"))
+    assert "<td>&lt;b&gt;&amp;</td>" in (folder / "markup.html").read_text()
+
+
+def test_held_out_change_compares_errors_at_the_size_without_a_fold(run, folder):
+    """A share of the naive error of 8 of 10 points, against plain numbers."""
+    call = ["estimate", "clean.csv", "--by", "city", "-m", "stb", "--json"]
+    found = json.loads(ok(run(*call)).stdout)
+    est = reference(pd.read_csv("clean.csv"))
+    naive = est.statistics_.naive_mse.mean() * 10 / 8
+    assert found["held_out_change"] == pytest.approx(est.tuning_.risk.min() / naive, rel=1e-12)

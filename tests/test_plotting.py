@@ -1,0 +1,190 @@
+"""Displays: what they compute is right, and every one can be drawn."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+import scipy.sparse
+
+import stbmta
+from stbmta import MTA, RBF, RKMSE, STB, Bags, JamesStein, NaiveMean, datasets, plotting
+from stbmta.plotting import neighbors as neighbor_plots
+from stbmta.theory import gaussian
+
+mpl.use("Agg")
+
+
+@pytest.fixture
+def bags(rng):
+    sizes = [8, 8, 12, 20, 20, 40, 40, 60]
+    return Bags.from_list(
+        [rng.normal(k // 4, 1.0, (n, 6)) for k, n in enumerate(sizes)], [f"bag {k}" for k in range(8)]
+    )
+
+
+def drawn(display):
+    """Draw on axes of its own, and on given ones; the picture must not be empty."""
+    from matplotlib.figure import Figure
+
+    assert display.plot().ax_.figure is display.figure_
+    ax = Figure().add_subplot()
+    assert display.plot(ax=ax).ax_ is ax
+    ax.figure.canvas.draw()
+    assert ax.has_data()
+    assert ax.get_title()
+    return ax
+
+
+def test_neighbors(bags):
+    est = STB(zeta=1.0, gamma=0.0).fit(bags)
+    display = plotting.NeighborsDisplay.from_estimator(est)
+    ax = drawn(display)
+    # The matrix on the picture is the matrix of neighbors, reordered; the diagonal has a color of its own.
+    shown = np.asarray(ax.images[0].get_array())
+    order = display.order_
+    np.testing.assert_array_equal(shown > 0, est.neighbors_[np.ix_(order, order)])
+    assert (np.diagonal(shown) == 2).all()
+    assert [text.get_text() for text in ax.get_yticklabels()] == bags.labels[order].tolist()
+    # The two clusters stand apart in the order.
+    assert len(set((order[:4] // 4).tolist())) == 1
+    assert display.plot(kind="graph").ax_.collections
+    with pytest.raises(ValueError, match="kind must be"):
+        display.plot(kind="tree")
+    with pytest.raises(ValueError, match="RKMSE runs no similarity tests"):
+        plotting.NeighborsDisplay.from_estimator(RKMSE().fit(bags))
+    sparse = plotting.NeighborsDisplay(
+        display.distances, scipy.sparse.csr_array(est.neighbors_), bags.labels, bags.sizes
+    )
+    np.testing.assert_array_equal(sparse.neighbors, est.neighbors_)
+
+
+def test_principal_directions_keep_distances_of_planar_points(rng):
+    x = rng.normal(size=(9, 2))
+    squared = ((x[:, None] - x[None]) ** 2).sum(axis=2)
+    for gram in (x @ x.T, -squared / 2):
+        places = neighbor_plots.principal_directions(gram)
+        found = ((places[:, None] - places[None]) ** 2).sum(axis=2)
+        np.testing.assert_allclose(found, squared, atol=1e-10)
+    np.testing.assert_array_equal(neighbor_plots.principal_directions(np.ones((1, 1))), np.zeros((1, 2)))
+    assert neighbor_plots.similarity_order(np.zeros((2, 2))).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("estimator", [STB(zeta=1.0, gamma=0.3), RKMSE(), MTA(), JamesStein()])
+def test_shrinkage_by_vectors_and_by_inner_products_agree(bags, estimator):
+    """The linear kernel goes by the means, another kernel by the Gram matrix: same picture up to signs."""
+    est = estimator.fit(bags)
+    by_vectors = plotting.ShrinkageDisplay.from_estimator(est)
+    from stbmta.plotting.shrinkage import _project_embeddings
+
+    naive, estimate, share = _project_embeddings(est.statistics_.gram, est.weights_)
+    signs = np.sign((naive * by_vectors.naive).sum(axis=0))
+    np.testing.assert_allclose(naive * signs, by_vectors.naive, atol=1e-9)
+    np.testing.assert_allclose(estimate * signs, by_vectors.estimate, atol=1e-9)
+    assert share == pytest.approx(by_vectors.explained)
+    drawn(by_vectors)
+
+
+def test_shrinkage_of_embeddings_and_of_one_bag(bags, rng):
+    display = plotting.ShrinkageDisplay.from_estimator(STB(RBF(2.0), zeta=1.0, gamma=0.0).fit(bags))
+    drawn(display)
+    assert 0 < display.explained <= 1
+    one = plotting.ShrinkageDisplay.from_estimator(NaiveMean().fit([rng.normal(size=(5, 3))]))
+    np.testing.assert_allclose(one.naive, 0, atol=1e-12)
+    one = plotting.ShrinkageDisplay.from_estimator(NaiveMean(RBF(1.0)).fit([rng.normal(size=(5, 3))]))
+    np.testing.assert_allclose(one.naive, 0, atol=1e-12)
+    halves = STB(RBF(1.0), zeta=1.0, gamma=0.0, split=0.5, cross_fit=True).fit(bags)
+    with pytest.raises(ValueError, match="halves of bags"):
+        plotting.ShrinkageDisplay.from_estimator(halves)
+
+
+def test_errors_by_size(bags, rng):
+    est = STB(zeta=1.0, gamma=0.0).fit(bags)
+    display = plotting.ErrorBySizeDisplay.from_estimator(est)
+    ax = drawn(display)
+    naive = ax.lines[0]
+    # Averages over the bags of each size.
+    first = est.statistics_.naive_mse[:2].mean()
+    assert naive.get_ydata()[0] == pytest.approx(first)
+    assert naive.get_xdata()[0] == pytest.approx(8)
+    many = plotting.ErrorBySizeDisplay(np.arange(5, 65), {"naive": 1 / np.arange(5, 65)})
+    assert 2 <= len(drawn(many).lines[0].get_xdata()) <= 6
+    equal = plotting.ErrorBySizeDisplay(np.full(4, 10), {"naive": np.array([-0.1, 0.1, 0.1, 0.1])})
+    assert drawn(equal).get_yscale() == "linear"
+    with pytest.raises(ValueError, match="4 sizes, but errors of shape"):
+        plotting.ErrorBySizeDisplay(np.full(4, 10), {"naive": np.ones(3)})
+    with pytest.raises(ValueError, match="cannot be estimated"):
+        plotting.ErrorBySizeDisplay.from_estimator(STB(zeta=1.0, gamma=0.0, split=0.5).fit(bags))
+
+
+def test_risk(bags):
+    est = STB(random_state=0).fit(bags)
+    display = plotting.RiskDisplay.from_estimator(est)
+    ax = drawn(display)
+    np.testing.assert_allclose(
+        np.asarray(ax.collections[0].get_array()).min(), est.tuning_.risk.min(), rtol=1e-12
+    )
+    only_zeta = plotting.RiskDisplay.from_tuning(stbmta.tune_stb(bags, gamma=0.0, rng=0))
+    curve = drawn(only_zeta).lines[0].get_ydata()
+    assert curve.min() == pytest.approx(only_zeta.risk.min())
+    only_gamma = plotting.RiskDisplay.from_tuning(stbmta.tune_stb(bags, zeta=1.0, rng=0))
+    assert drawn(only_gamma).get_xlabel() == "shrinkage gamma"
+    theory = plotting.RiskDisplay.from_tuning(stbmta.tune_stb(bags, gamma="theory", rng=0))
+    assert drawn(theory).get_xlabel() == "shrinkage c"
+    with pytest.raises(ValueError, match="nothing was tuned"):
+        plotting.RiskDisplay.from_estimator(STB(zeta=1.0, gamma=0.0).fit(bags))
+
+
+def test_covering():
+    sample = datasets.cluster(60, 20, n_clusters=5, spread=0.01, rng=0)
+    display = plotting.CoveringDisplay.from_points(sample.means)
+    drawn(display)
+    # Five tight clusters: five balls suffice over a wide range of radii.
+    assert (display.profile.upper == 5).sum() > 10
+    est = NaiveMean().fit(sample.bags)
+    assert "estimated means" in drawn(plotting.CoveringDisplay.from_estimator(est)).get_title()
+    given = plotting.CoveringDisplay.from_points(sample.means, radii=[1.0, 2.0])
+    assert given.profile.radii.tolist() == [1.0, 2.0]
+
+
+def test_threshold_curves_cross_the_level_at_the_exact_tau():
+    display = plotting.ThresholdDisplay.from_gaussian(100, 1000, alpha=0.05)
+    drawn(display)
+    tau = float(gaussian.exact_tau(100, 1000, 0.05))
+    type_1 = np.interp(tau, display.taus, display.type_1)
+    type_2 = np.interp(tau / 3, display.taus, display.type_2)
+    assert max(type_1, type_2) == pytest.approx(0.05, rel=0.05)
+    loose = plotting.ThresholdDisplay.from_gaussian(100, 3, zeta=2.0)
+    drawn(loose)
+    assert loose.type_2[0] == 1.0
+
+
+def test_witness(bags):
+    rng = np.random.default_rng(0)
+    for dim in (1, 2, 5):
+        est = STB(RBF(1.0), zeta=1.0, gamma=0.0).fit(
+            Bags.from_list([rng.normal(3 * k, 1, (15, dim)) for k in range(2)], ["low", "high"])
+        )
+        display = plotting.WitnessDisplay.from_estimator(est, "low", "high", resolution=12)
+        drawn(display)
+        # Where the points of the first bag lie, the function is positive.
+        near = est.embedding_.witness(0, 1, est.bags_.bag("low"))
+        assert (near > 0).all()
+        assert display.witness.max() > 0 > display.witness.min()
+    with pytest.raises(KeyError, match="there is no bag 'middle'"):
+        plotting.WitnessDisplay.from_estimator(est, "low", "middle")
+    named = Bags.from_list([rng.normal(size=(5, 2))] * 2, columns=["mass", "length"])
+    ax = drawn(plotting.WitnessDisplay.from_estimator(NaiveMean(RBF(1.0)).fit(named), 0, 1, resolution=5))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("mass", "length")
+
+
+def test_figure_of_an_estimate_leaves_out_what_there_is_not(bags):
+    assert len(plotting.estimate_figure(STB(zeta=1.0, gamma=0.0).fit(bags)).axes) == 3
+    assert len(plotting.estimate_figure(MTA().fit(bags)).axes) == 2
+
+
+def test_new_figures_belong_to_pyplot_where_it_is_in_use(bags):
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+    plotting.ShrinkageDisplay.from_estimator(NaiveMean().fit(bags)).plot()
+    assert len(plt.get_fignums()) == 1
+    plt.close("all")
