@@ -108,7 +108,7 @@ def bounded_inner_upper(
     t : array_like
         Level, at least 0 (the proof has t >= 1; below log 6 the bound is empty anyway).
     d_eff, L, n, sigma : array_like
-        As in `stbmta.theory.bounded.q`; X and Y are centered.
+        As in `stbmta.theory.bounded.q`; X and Y are centered (prop:scalarproddev-kernel).
     constant : array_like, default 20
         As printed. The proof bounds *twice* the inner product, so 10 is enough
         (9.92 = (2 sqrt(2) + 16 + 1) / 2).

@@ -211,7 +211,7 @@ def gaussian_sq_norm_upper_level(
 def gaussian_sq_norm_lower(
     t: ArrayLike, dim: ArrayLike, mean_norm: ArrayLike = 0.0, scale: ArrayLike = 1.0
 ) -> Value:
-    """Squared norm not reached with probability at most exp(-t) (Birge's lemma).
+    """Squared norm not reached with probability at most exp(-t) (Birge's lemma, prop:chisqdev).
 
     ``|mu|^2 + s^2 d - 2 s sqrt((2 |mu|^2 + s^2 d) t)``.
 
@@ -264,7 +264,7 @@ def gaussian_sq_norm_lower_level(
 def gaussian_inner_upper(t: ArrayLike, dim: ArrayLike, scale: ArrayLike = 1.0) -> Value:
     """Inner product of two Gaussian vectors exceeded with probability at most exp(-t) (eq:devscprod).
 
-    ``s^2 (sqrt(2 d t) + t)`` for independent vectors from N(0, s^2 I_d).
+    ``s^2 (sqrt(2 d t) + t)`` for independent vectors from N(0, s^2 I_d) (prop:scalarproddev).
 
     Parameters
     ----------

@@ -37,8 +37,9 @@ def _error_probability(log_alpha: float) -> float:
 
 
 def _count(log_bags: float) -> float:
+    """Number of bags; less than two are no plan."""
     with np.errstate(over="ignore"):
-        return float(np.exp(log_bags)) if log_bags >= 0 else float("nan")
+        return float(np.exp(log_bags)) if log_bags >= np.log(2) else float("nan")
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,44 @@
-"""Plain-text tables for the summaries of results."""
+"""Plain-text tables, and what all results have in common."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Tabular:
+    """A result that is a table: its columns give both the text and the data frame.
+
+    Examples
+    --------
+    >>> class Squares(Tabular):
+    ...     def _columns(self):
+    ...         return {"x": [1, 2], "x^2": [1, 4]}
+    >>> print(Squares().summary())
+    x  x^2
+    -  ---
+    1    1
+    2    4
+    """
+
+    __slots__ = ()
+
+    def _columns(self) -> Mapping[str, Sequence[Any]]:
+        """Name and values of each column, all of one length."""
+        raise NotImplementedError
+
+    def summary(self) -> str:
+        """Give the table as text."""
+        return format_table(self._columns())
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Give the table as a data frame."""
+        import pandas as pd
+
+        return pd.DataFrame(dict(self._columns()))
 
 
 def format_value(value: Any) -> str:

@@ -6,7 +6,7 @@ than two radii apart lie in different balls.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,12 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from . import _check as check
 from . import _cover, exact
 from ._check import Floats
-from ._table import format_table
+from ._table import Tabular
 from .covering_exact import exact_covering_number
 from .covering_sets import ball_covering, cluster_covering, cube_covering, sparse_covering, sphere_covering
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "CoveringNumber",
@@ -40,7 +37,7 @@ _TIES = 1 + 1e-12  # points at exactly the radius are covered, whatever the roun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoveringNumber:
+class CoveringNumber(Tabular):
     """Certified interval for a covering number.
 
     Attributes
@@ -78,15 +75,14 @@ class CoveringNumber:
         """Upper end over the number of points: the N / B of the theorems."""
         return self.upper / self.n_points
 
-    def summary(self) -> str:
-        """Give a table of one row."""
+    def _columns(self) -> dict[str, list[Any]]:
         row = [self.radius, self.n_points, self.lower, self.upper, self.ratio, self.confidence]
         names = ["radius", "points", "lower", "upper", "upper / points", "confidence"]
-        return format_table({name: [value] for name, value in zip(names, row, strict=True)})
+        return {name: [value] for name, value in zip(names, row, strict=True)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoveringProfile:
+class CoveringProfile(Tabular):
     """Intervals for the covering numbers at many radii.
 
     Attributes
@@ -104,17 +100,10 @@ class CoveringProfile:
     upper: NDArray[np.int64]
     n_points: int
 
-    def to_frame(self) -> "pd.DataFrame":
-        """One row for each radius."""
-        import pandas as pd
-
-        columns = {"lower": self.lower, "upper": self.upper, "ratio": self.upper / self.n_points}
-        return pd.DataFrame(columns, index=pd.Index(self.radii, name="radius"))
-
-    def summary(self) -> str:
-        """Give a table with one row for each radius."""
+    def _columns(self) -> dict[str, list[Any]]:
         columns = {"radius": self.radii, "lower": self.lower, "upper": self.upper}
-        return format_table({name: list(values) for name, values in columns.items()})
+        columns["upper / points"] = self.upper / self.n_points
+        return {name: values.tolist() for name, values in columns.items()}
 
 
 def covering_number(points: ArrayLike, radius: float) -> CoveringNumber:

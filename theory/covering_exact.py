@@ -55,35 +55,35 @@ def _circumscribed(squares: Floats, limit: float, largest: int) -> NDArray[np.bo
     """Which points each circumscribed ball within the limit holds, one row for each ball.
 
     The center sum_i w_i x_i of the points S has ``D_S w = m 1`` with weights that sum to one, where D holds
-    squared distances; its squared radius is m / 2. A ball through more points is never smaller.
+    squared distances; its squared radius is m / 2. A ball through more points is never smaller, so a subset
+    grows only while its ball is within the limit.
     """
-    rows = [squares[i] <= limit for i in range(len(squares))]  # a larger ball around one point
-    subsets: list[tuple[int, ...]] = [(i,) for i in range(len(squares))]
+    rows = squares <= limit  # a larger ball around each point
+    subsets = np.arange(len(squares))[:, np.newaxis]
     for size in range(2, largest + 1):
-        grown = []
-        for subset in subsets:
-            for j in range(subset[-1] + 1, len(squares)):
-                chosen = [*subset, j]
-                system = np.ones((size + 1, size + 1))
-                system[-1, -1] = 0.0
-                system[:-1, :-1] = squares[np.ix_(chosen, chosen)]
-                right = np.zeros(size + 1)
-                right[-1] = 1.0
-                if np.linalg.cond(system) > 1e12:
-                    continue  # in one subspace: fewer of these points determine the ball
-                weights = np.linalg.solve(system, right)
-                square = -weights[-1] / 2
-                if square > limit:
-                    continue
-                grown.append(tuple(chosen))
-                rows.append(weights[:-1] @ squares[chosen] - square <= limit)
-        subsets = grown
-        if len(rows) > _MOST_BALLS:
+        later = np.arange(len(squares)) > subsets[:, -1:]
+        owners, added = np.nonzero(later & np.all(squares[subsets] <= 4 * limit, axis=1))
+        if len(rows) + len(owners) > _MOST_BALLS:
             raise ValueError(
                 f"points and radius give more than {_MOST_BALLS:,} candidate balls. "
                 "Use covering_number for so many points."
             )
-    return np.array(rows)
+        subsets = np.column_stack([subsets[owners], added])
+        systems = np.ones((len(subsets), size + 1, size + 1))
+        systems[:, -1, -1] = 0.0
+        systems[:, :-1, :-1] = squares[subsets[:, :, np.newaxis], subsets[:, np.newaxis]]
+        # Points in one subspace are left out: fewer of them determine the ball.
+        apart = np.linalg.cond(systems) < 1e12
+        subsets, systems = subsets[apart], systems[apart]
+        right = np.zeros((len(subsets), size + 1, 1))
+        right[:, -1] = 1.0
+        weights = np.linalg.solve(systems, right)[..., 0]
+        square = -weights[:, -1] / 2
+        within = square <= limit
+        subsets, weights, square = subsets[within], weights[within, :-1], square[within]
+        reach = np.einsum("kij,ki->kj", squares[subsets], weights) - square[:, np.newaxis]
+        rows = np.vstack([rows, reach <= limit])
+    return rows
 
 
 def _fewest_sets(sets: NDArray[np.bool_]) -> int:

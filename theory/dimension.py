@@ -6,6 +6,7 @@ by the larger ``tr(Sigma)^2 / tr(Sigma^2)``. Gram matrices are of one bag, ``K_k
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +14,7 @@ from scipy.linalg import eigvalsh
 
 from . import _check as check
 from ._check import Floats
-from ._table import format_table
+from ._table import Tabular
 from .traces import (
     center_gram,
     square_gram,
@@ -39,7 +40,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EffectiveDimension:
+class EffectiveDimension(Tabular):
     """Traces and effective dimensions pooled over bags.
 
     Attributes
@@ -69,8 +70,7 @@ class EffectiveDimension:
         """``tr(Sigma)^2 / tr(Sigma^2)``; nan if the estimate of tr(Sigma^2) is not positive."""
         return self.trace**2 / self.trace_squared if self.trace_squared > 0 else float("nan")
 
-    def summary(self) -> str:
-        """Give a table with one row for each number."""
+    def _columns(self) -> dict[str, list[Any]]:
         rows = {
             "tr(Sigma)": self.trace,
             "tr(Sigma^2)": self.trace_squared,
@@ -79,7 +79,7 @@ class EffectiveDimension:
             "tr / op, smallest bag": self.smallest,
             "tr^2 / tr(Sigma^2)": self.d_frobenius,
         }
-        return format_table({"quantity": list(rows), "estimate": list(rows.values())})
+        return {"quantity": list(rows), "estimate": list(rows.values())}
 
 
 def effective_dimension(
@@ -231,6 +231,8 @@ def u_statistic(gram_x: ArrayLike, gram_y: ArrayLike, gram_xy: ArrayLike) -> flo
     1.0
     """
     x, y, xy = square_gram(gram_x), square_gram(gram_y), check.real("gram_xy", gram_xy)
+    if xy.shape != (len(x), len(y)):
+        raise ValueError(f"gram_xy must have shape {(len(x), len(y))}; found {xy.shape}.")
 
     def within(bag: Floats) -> float:
         n = float(len(bag))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _check as check
 from ._check import Value
-from ._table import format_table
+from ._table import Tabular
 
 __all__ = [
     "EventProbabilities",
@@ -27,7 +27,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventProbabilities:
+class EventProbabilities(Tabular):
     """Upper bounds of the probabilities of the four events.
 
     Attributes
@@ -51,11 +51,10 @@ class EventProbabilities:
         """Bound of the probability that any of the four happens."""
         return np.minimum(self.A + self.B + self.C + self.C_prime, 1.0)
 
-    def summary(self) -> str:
-        """Give a table with one row for each event."""
-        names = ["A: false positive", "B: false negative", "C: inner product", "C': norm", "any"]
-        values = [self.A, self.B, self.C, self.C_prime, self.total]
-        return format_table({"event": names, "probability at most": values})
+    def _columns(self) -> dict[str, list[float]]:
+        names = ("A: false positive", "B: false negative", "C: inner product", "C': norm", "any")
+        values = np.broadcast_arrays(self.A, self.B, self.C, self.C_prime, self.total)
+        return {name: value.ravel().tolist() for name, value in zip(names, values, strict=True)}
 
 
 def similar_pairs(sq_distances: ArrayLike, tau: ArrayLike, sigma: ArrayLike = 1.0) -> NDArray[np.bool_]:

@@ -344,7 +344,7 @@ def exact_event_probabilities(
     ratio = check.real("ratio", ratio, at_least=0, at_most=1)
     pairs, bags = number_of_tests(n_bags), check.n_bags(n_bags)
     threshold = zeta * dim / 2
-    no_excess = np.log(-np.expm1(laws.chi_square_logsf(dim * (1 + tau), dim)))
+    no_excess = np.log1p(-np.exp(laws.chi_square_logsf(dim * (1 + tau), dim)))
     return EventProbabilities(
         A=_union(pairs, laws.chi_square_logcdf(threshold, dim, tau * dim / 2)),
         B=_union(pairs, laws.chi_square_logsf(threshold, dim, ratio * tau * dim / 2)),

@@ -1,14 +1,15 @@
-"""Every statement of the paper, the function that computes it, and how the two relate."""
+"""Every statement of the paper, the function that computes it, and how the two relate.
 
+Errata have numbers, E1 and so on; docs/errata.md tells their story.
+"""
+
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
-from ._table import format_table
-
-if TYPE_CHECKING:
-    import pandas as pd
+from ._table import Tabular, format_table
 
 __all__ = ["Statement", "Statements", "statements"]
 
@@ -31,14 +32,17 @@ class Statement:
         "as printed"; "corrected" if the printed statement is false and ``printed=True`` gives it; "exact" or
         "sharper" for what replaces a printed bound; "definition", "elsewhere" (estimators and experiments) and
         "section" have no function here.
+    erratum : str
+        Number on the page docs/errata.md, such as "E1"; empty if nothing is wrong.
     note : str
-        What is off in the paper, if anything.
+        What is off or loose in the paper, if anything.
     """
 
     label: str
     title: str
     function: str
     status: Status
+    erratum: str = ""
     note: str = ""
 
     def resolve(self) -> Callable[..., Any] | None:
@@ -51,7 +55,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statements:
+class Statements(Tabular):
     """The registry: a sequence of `Statement`.
 
     Attributes
@@ -75,22 +79,16 @@ class Statements:
         """Statements with one label of the paper."""
         return tuple(row for row in self.rows if row.label == label)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """One row for each statement."""
-        import pandas as pd
-
-        names = ("label", "title", "function", "status", "note")
-        return pd.DataFrame([{name: getattr(row, name) for name in names} for row in self.rows])
+    def _columns(self) -> dict[str, list[str]]:
+        names = ("label", "status", "function", "title", "erratum", "note")
+        return {name: [getattr(row, name) for row in self.rows] for name in names}
 
     def summary(self) -> str:
-        """Give a table of labels, functions and status."""
-        return format_table(
-            {
-                "label": [row.label for row in self.rows],
-                "function": [row.function.removeprefix("stbmta.theory.") for row in self.rows],
-                "status": [row.status for row in self.rows],
-            }
-        )
+        """Give a table of labels, status, errata and functions; `to_frame` has titles and notes too."""
+        columns = self._columns()
+        short = [name.removeprefix("stbmta.theory.") for name in columns["function"]]
+        shown = {name: columns[name] for name in ("label", "status", "erratum")}
+        return format_table({**shown, "function": short})
 
 
 def statements() -> Statements:
@@ -120,13 +118,15 @@ def statements() -> Statements:
 
 
 def _parse(line: str) -> Statement:
-    label, status, function, title, note = (field.strip() for field in line.split("|"))
+    label, status, function, title, remark = (field.strip() for field in line.split("|"))
+    erratum, note = re.fullmatch(r"(E\d+(?= )|) ?(.*)", remark).groups()  # type: ignore[union-attr]
     inside = function and not function.startswith("stbmta.")
     return Statement(
         label=label,
         title=title,
         function=f"stbmta.theory.{function}" if inside else function,
         status=cast(Status, status),
+        erratum=erratum,
         note=note,
     )
 
@@ -144,22 +144,22 @@ th:indep | as printed | errors.exact_mse | exact error that Theorem 1 bounds |
 th:indep | as printed | theorems.covering_radius | radius of the covering balls |
 eq:optgamma | as printed | theorems.gamma_independent | shrinkage of Theorem 1 |
 eq:res-indep-single | as printed | theorems.bound_independent | individual bound of Theorem 1 |
-eq:res-indep-ave | as printed | theorems.average_independent | averaged bound of Theorem 1 |
+eq:res-indep-ave | as printed | theorems.average_independent | averaged bound of Theorem 1 | E2 the proof names the wrong cell
 th:onesample | as printed | theorems.risk_same_data | Theorem 2 for any gamma |
 th:onesample | as printed | errors.squared_error | squared error that Theorem 2 bounds |
-th:onesample | corrected | theorems.compatible | condition on tau' | printed tau' >= tau is the wrong way round
+th:onesample | corrected | theorems.compatible | condition on tau' | E1 printed tau' >= tau is the wrong way round
 eq:optgamma-onesample | as printed | theorems.gamma_same_data | shrinkage of Theorem 2 |
 eq:res-onesample-single | as printed | theorems.bound_same_data | individual bound of Theorem 2 | B is not needed
 eq:res-onesample-ave | as printed | theorems.average_same_data | averaged bound of Theorem 2 |
-prop:testgauss | as printed | gaussian.delta | level of the tests | the proof prints alpha B^2 for alpha / B^2
-prop:testgauss | as printed | gaussian.zeta | threshold of the test | 0 where the printed root is negative
+prop:testgauss | as printed | gaussian.delta | level of the tests | E3 the proof prints alpha B^2 for alpha / B^2
+prop:testgauss | as printed | gaussian.zeta | threshold of the test | E6 0 where the printed root is negative
 prop:testgauss | as printed | gaussian.tau_min | smallest tau | C = 1000; its proof needs 972
 prop:testgauss | as printed | gaussian.tau_prime | radius without misses |
 prop:testgauss | as printed | gaussian.stated_probabilities | probabilities of A, B, C, C' |
 prop:testgauss | as printed | gaussian.event_probabilities | the same for any threshold |
 prop:testgauss | as printed | gaussian.inner_excess | inner products in the proof | 1 + sqrt(2) in place of 3 suffices
-prop:testgauss | corrected | gaussian.norm_excess | norms in the proof | printed 2 tau / C is false
-prop:testgauss | corrected | gaussian.covering_scale | scale of the covering balls | power of log B is 1/4
+prop:testgauss | corrected | gaussian.norm_excess | norms in the proof | E4 printed 2 tau / C is false
+prop:testgauss | corrected | gaussian.covering_scale | scale of the covering balls | E5 power of log B is 1/4
 eq:deftestsgaus | as printed | gaussian.is_neighbor | Gaussian similarity test |
 eq:bounded | definition | | bounded setting (BS) |
 prop:gramfrineq | as printed | errors.gram_bound | Gram matrices of the means | indices in the proof; 4 is sharp
@@ -171,12 +171,12 @@ prop:testkernel | as printed | bounded.total_error | probability of any event | 
 prop:testkernel | as printed | bounded.similarity_error | probability of A or B |
 prop:testkernel | as printed | bounded.inner_error | probability of C |
 prop:testkernel | as printed | bounded.norm_error | probability of C' |
-prop:testkernel | corrected | bounded.pair_error | error of one test | printed 2 exp(-t) for a miss is 8 exp(-t)
+prop:testkernel | corrected | bounded.pair_error | error of one test | E15 printed 2 exp(-t) for a miss is 8 exp(-t)
 prop:testkernel | as printed | bounded.tau_prime | radius without misses |
 prop:testkernel | as printed | bounded.tau_inner | size of inner products |
 prop:testkernel | as printed | bounded.tau_norm | excess of norms |
-eq:defr | as printed | bounded.r | r(t) | the proof's claim q <= sigma-bar r is false; the proposition holds
-eq:deftau1 | as printed | bounded.tau_min | tau_min(t) |
+eq:defr | as printed | bounded.r | r(t) | E14 the proof's claim q <= sigma-bar r is false; the proposition holds
+eq:deftau1 | as printed | bounded.tau_min | tau_min(t) | E16 r(t) plays the part of sqrt(delta), not of delta
 eq:simtest_kme | as printed | bounded.is_neighbor | kernel similarity test |
 eq:esttaskvar | as printed | dimension.naive_mse | unbiased estimate of the naive error |
 eq:neighborsA | as printed | events.false_positive | event A | sigma for sigma-bar
@@ -195,37 +195,37 @@ eq:lowdev | as printed | concentration.gaussian_norm_lower | norm, lower | sharp
 prop:scalarproddev | as printed | concentration.gaussian_inner_upper | inner product of Gaussian vectors | lambda < 1
 eq:devscprod | as printed | concentration.gaussian_inner_upper | inner product of Gaussian vectors |
 th:talagrand | as printed | concentration.talagrand_upper | suprema of sums, upper |
-th:talagrand | as printed | concentration.talagrand_lower | suprema of sums, lower |
-prop:chisqdev-kernel | as printed | concentration.bounded_sq_norm_upper | norm of a mean | 2 L for L in the proof
+th:talagrand | as printed | concentration.talagrand_lower | suprema of sums, lower | E10 better constants exist
+prop:chisqdev-kernel | as printed | concentration.bounded_sq_norm_upper | norm of a mean | E7 2 L for L in the proof
 eq:updev_kernel | as printed | concentration.bounded_sq_norm_upper | squared norm with E V_c, upper |
 eq:lowdev_kernel | as printed | concentration.bounded_sq_norm_lower | squared norm with E V_c, lower |
-eq:defqsigma-kernel | as printed | bounded.q_sigma | deviation of one mean | 2 L for L in the proof
+eq:defqsigma-kernel | as printed | bounded.q_sigma | deviation of one mean | E7 2 L for L in the proof
 eq:devVc | as printed | concentration.bounded_norm_upper | centered norm, upper |
 eq:devlowVc | as printed | concentration.bounded_norm_lower | centered norm, lower |
 eq:devlopv2 | as printed | concentration.bounded_sq_norm_upper | V^2 into centered and linear term |
-eq:bernsteinlinterm | as printed | concentration.linear_term_upper | Bernstein for the linear term |
+eq:bernsteinlinterm | as printed | concentration.linear_term_upper | Bernstein for the linear term | E8 2 L for L in the proof
 cor:meanbounds | as printed | concentration.expected_norm_bounds | bounds on E V_c |
 eq:updev_kernel2 | as printed | concentration.bounded_sq_norm_upper | squared norm with tr Sigma, upper |
 eq:lowdev_kernel2 | as printed | concentration.bounded_sq_norm_lower | squared norm with tr Sigma, lower |
-prop:scalarproddev-kernel | as printed | concentration.bounded_inner_upper | inner product of means | 10 suffices
-eq:devscprod-kernel | as printed | concentration.bounded_inner_upper | inner product of bounded means |
-eq:defq-kernel | as printed | bounded.q | deviation of a difference of means |
-prop:ustatdev | corrected | concentration.mean_sq_norm_lower | mean squared norm in the proof | its variance
+prop:scalarproddev-kernel | as printed | concentration.bounded_inner_upper | inner product of means | E11 10 suffices
+eq:devscprod-kernel | as printed | concentration.bounded_inner_upper | inner product of bounded means | E11 10 suffices
+eq:defq-kernel | as printed | bounded.q | deviation of a difference of means | E9 two laws in Talagrand's inequality
+prop:ustatdev | corrected | concentration.mean_sq_norm_lower | mean squared norm in the proof | E12 the printed variance is too small by a factor of 4
 eq:Ustat | as printed | dimension.u_statistic | unbiased squared distance |
 eq:updev-Ustat | as printed | concentration.u_statistic_upper | U-statistic, upper |
-eq:lowdev-Ustat | as printed | concentration.u_statistic_lower | U-statistic, lower | 16 q^2 in the proof is 32 q^2
-eq:mtaweight | elsewhere | stbmta.weights.mta | multi-task averaging | printed constant similarity is the inverse
+eq:lowdev-Ustat | as printed | concentration.u_statistic_lower | U-statistic, lower | E13 16 q^2 in the proof is 32 q^2
+eq:mtaweight | elsewhere | stbmta.weights.mta | multi-task averaging | E18 printed constant similarity is the inverse
 fig:toy_results | elsewhere | | experiments on toy data |
 tab:aod_results | elsewhere | | experiments on remote sensing data |
-tab:gaussian_results | elsewhere | | experiments in the Gaussian setting | CLUSTER has standard deviation 0.1
+tab:gaussian_results | elsewhere | | experiments in the Gaussian setting | E17 CLUSTER has standard deviation 0.1
 sec:method | section | | method |
 sec:gaussiansetting | section | | Gaussian setting |
 sec:kmesetting | section | | kernel mean embeddings |
 sec:experiments | section | | experiments |
 sec:dev | section | | concentration, Gaussian setting |
 sec:dev-kernel | section | | concentration, bounded setting |
-apx:proofindep | section | | proof of Theorem 1 | the cell of b, not of i
-apx:testedMethods | section | | methods in the experiments |
+apx:proofindep | section | | proof of Theorem 1 | E2 the cell of b, not of i
+apx:testedMethods | section | | methods in the experiments | E19 zeta stands for tau
 apx:gaussresults | section | | experiments in the Gaussian setting |
 beyond | exact | gaussian.exact_zeta | threshold for A from the exact law |
 beyond | exact | gaussian.exact_zeta_power | threshold for B from the exact law |
@@ -245,5 +245,11 @@ beyond | sharper | theorems.bound_after_split | Theorem 1 against the whole bag 
 beyond | sharper | bounded.q_bousquet | deviation that makes prop:testkernel true |
 beyond | sharper | concentration.bousquet_upper | suprema of sums, upper |
 beyond | sharper | concentration.klein_rio_lower | suprema of sums, lower |
-beyond | sharper | pvalues.kernel_difference | calibrated p-value for kernels |
+beyond | sharper | pvalues.kernel_difference | calibrated p-value for kernels: equal means |
+beyond | sharper | pvalues.kernel_similarity | calibrated p-value for kernels: a radius apart |
+beyond | exact | pvalues.permutation | p-value of a permutation test |
+beyond | exact | covering.covering_number | certified covering number |
+beyond | exact | covering.covering_number_noisy | covering number of the true means |
+beyond | exact | dimension.frobenius_dimension | dimension that governs the test |
+beyond | exact | dimension.u_variance | variance of the U-statistic |
 """

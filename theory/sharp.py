@@ -14,7 +14,7 @@ from scipy.special import ndtri_exp
 from . import _check as check
 from . import exact
 from ._check import Floats, Value
-from ._table import format_table
+from ._table import Tabular
 
 __all__ = ["WaterFilling", "bound", "cross_term", "gamma", "gaussian_bound", "risk", "waterfill"]
 
@@ -167,7 +167,7 @@ def gaussian_bound(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaterFilling:
+class WaterFilling(Tabular):
     """Weights on the simplex with the smallest bound on the error, and that bound.
 
     Attributes
@@ -184,10 +184,9 @@ class WaterFilling:
     bound: float
     level: float
 
-    def summary(self) -> str:
-        """Give a table of one row."""
+    def _columns(self) -> dict[str, list[float]]:
         used = int(np.count_nonzero(self.weights))
-        return format_table({"bags used": [used], "water level": [self.level], "bound": [self.bound]})
+        return {"bags used": [used], "water level": [self.level], "bound": [self.bound]}
 
 
 def waterfill(distances: ArrayLike, variances: ArrayLike) -> WaterFilling:

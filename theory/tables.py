@@ -1,22 +1,19 @@
 """Printed against exact thresholds of the Gaussian setting, as tables anyone can print."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import gaussian
-from ._table import format_table
-
-if TYPE_CHECKING:
-    import pandas as pd
+from ._table import Tabular
 
 __all__ = ["Table", "dimensions", "thresholds"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(Tabular):
     """Columns of one length.
 
     Attributes
@@ -27,15 +24,8 @@ class Table:
 
     columns: dict[str, tuple[Any, ...]]
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Give the table as a data frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self.columns)
-
-    def summary(self) -> str:
-        """Give the table as text."""
-        return format_table(self.columns)
+    def _columns(self) -> dict[str, tuple[Any, ...]]:
+        return self.columns
 
 
 def thresholds(n_bags: ArrayLike, dims: ArrayLike, alpha: float = 0.05) -> Table:

@@ -363,7 +363,7 @@ def compatible(tau: ArrayLike, tau_prime: ArrayLike, *, printed: bool = False) -
 
 
 def covering_radius(tau_prime: ArrayLike, sigma: ArrayLike = 1.0) -> Value:
-    """Radius ``sqrt(tau') sigma-bar / 2`` at which both theorems cover the means.
+    """Radius ``sqrt(tau') sigma-bar / 2`` at which both theorems cover the means (th:indep).
 
     Parameters
     ----------

@@ -1,0 +1,315 @@
+"""Covering numbers: certified intervals against integer programming, on the line, from Gram matrices and noise."""
+
+import tracemalloc
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+
+from stbmta.theory import _cover, covering, gaussian
+from stbmta.theory.covering import (
+    covering_number,
+    covering_number_gram,
+    covering_number_noisy,
+    covering_profile,
+    exact_covering_number,
+)
+
+
+def is_certified(points, number):
+    """Whether the centers cover, the packing is apart, and both have the length that the interval claims."""
+    distances = cdist(points, points)
+    covered = (distances[:, number.centers] <= number.radius * (1 + 1e-9)).any(axis=1).all()
+    apart = distances[np.ix_(number.packing, number.packing)][np.triu_indices(number.lower, 1)]
+    return covered and np.all(apart > 2 * number.radius) and len(number.packing) == number.lower
+
+
+def smallest_cover(points, radius):
+    """Fewest balls around points, by trying all choices."""
+    near = cdist(points, points) <= radius * (1 + 1e-9)
+    for count in range(1, len(points) + 1):
+        for chosen in combinations(range(len(points)), count):
+            if near[:, chosen].any(axis=1).all():
+                return count
+    raise AssertionError
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 14),
+    dim=st.integers(2, 4),
+    radius=st.floats(0.05, 3.0),
+)
+def test_the_interval_holds_the_exact_number(seed, n, dim, radius):
+    points = np.random.default_rng(seed).normal(size=(n, dim))
+    number = covering_number(points, radius)
+    anywhere = exact_covering_number(points, radius)
+    at_points = exact_covering_number(points, radius, anywhere=False)
+    assert number.lower <= anywhere <= at_points <= number.upper
+    assert len(number.centers) == number.upper
+    assert is_certified(points, number)
+    profile = covering_profile(points, [radius, 2 * radius])
+    assert profile.lower[0] <= anywhere <= profile.upper[0]
+    assert profile.upper[1] <= profile.upper[0]
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 8), radius=st.floats(0.1, 2.0))
+def test_the_integer_program_finds_the_smallest_cover(seed, n, radius):
+    points = np.random.default_rng(seed).normal(size=(n, 2))
+    assert exact_covering_number(points, radius, anywhere=False) == smallest_cover(points, radius)
+
+
+def test_a_ball_is_determined_by_the_points_on_its_surface():
+    triangle = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, np.sqrt(3)]])
+    circumradius = 2 / np.sqrt(3)
+    assert exact_covering_number(triangle, circumradius * (1 + 1e-8)) == 1
+    assert exact_covering_number(triangle, circumradius * (1 - 1e-8)) == 2
+    simplex = np.eye(
+        4
+    )  # in four dimensions: circumradius sqrt(3)/2 by 4 points, sqrt(2/3) by 3, sqrt(1/2) by 2
+    for radius, number in ((0.8661, 1), (0.8659, 2), (0.8166, 2), (0.8164, 2), (0.7072, 2), (0.7070, 4)):
+        assert exact_covering_number(simplex, radius) == number
+    in_one_line = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]])  # no circumscribed ball: two of them decide
+    assert exact_covering_number(in_one_line, 1.0) == 1
+    assert exact_covering_number(in_one_line[:, 0], 0.999) == 2
+    with pytest.raises(ValueError, match="more than 200,000 candidate balls. Use covering_number"):
+        exact_covering_number(np.random.default_rng(0).normal(size=(60, 5)), 10.0)
+
+
+def test_too_many_candidates_are_refused_only_then():
+    few = covering.exact_covering_number(np.random.default_rng(0).normal(size=(25, 3)), 10.0)
+    assert few == 1
+
+
+@given(x=st.lists(st.integers(-50, 50), min_size=1, max_size=12), radius=st.integers(1, 20))
+def test_the_line_is_exact(x, radius):
+    number = covering_number(np.array(x, float), radius / 2)
+    assert number.exact
+    assert number.lower == exact_covering_number(np.array(x, float), radius / 2)
+    points = np.array(x, float)[:, None]
+    assert is_certified(points, number)
+    assert len(number.centers) == exact_covering_number(points, radius / 2, anywhere=False)
+    assert covering_number(points, radius / 2).lower == number.lower
+
+
+def test_points_at_exactly_the_radius_are_covered():
+    assert covering_number([0.0, 0.2, 0.1], 0.1).upper == 1
+    grid = np.array([[0.1, 0.2], [0.1, 0.5], [0.4, 0.2]])
+    assert covering_number(grid, 0.3).upper == 1
+    far = covering_number([[0.0, 0.0], [2.0, 0.0]], 1.0)
+    assert (far.lower, far.upper) == (
+        1,
+        2,
+    )  # two radii apart: one ball holds both, but no ball around a point
+    farther = covering_number([[0.0, 0.0], [2.0 + 1e-9, 0.0]], 1.0)
+    assert (farther.lower, farther.upper) == (2, 2)
+
+
+def test_gram_matrix_and_points_agree(rng):
+    points = rng.normal(size=(300, 5))
+    for radius in (0.5, 1.0, 2.5):
+        a, b = covering_number(points, radius), covering_number_gram(points @ points.T, radius)
+        assert (a.lower, a.upper) == (b.lower, b.upper)
+        np.testing.assert_array_equal(a.centers, b.centers)
+        np.testing.assert_array_equal(a.packing, b.packing)
+        assert b.confidence == 1
+    with pytest.raises(ValueError, match="gram must be square; found shape"):
+        covering_number_gram(points, 1.0)
+
+
+def test_clusters_are_counted(rng):
+    centers = 10 * rng.normal(size=(12, 40))
+    points = centers[rng.integers(12, size=3000)] + 0.01 * rng.normal(size=(3000, 40))
+    number = covering_number(points, 0.5)
+    assert number.exact
+    assert number.upper == len(np.unique(number.centers)) == 12
+    assert number.ratio == 12 / 3000
+    assert "12" in number.summary()
+    frame = number.to_frame()
+    assert frame["upper"].tolist() == [12]
+
+
+def test_greedy_is_the_classical_set_cover_for_few_points():
+    """A center that covers the most comes first: a star beats its tips."""
+    star = np.vstack([np.eye(6), np.zeros((1, 6))])
+    number = covering_number(star, 1.0)
+    assert number.centers.tolist() == [6]
+    assert number.lower == 1
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 4, 5, 8, 9])
+def test_packed_scores_are_squared_distances_minus_offsets(dim, rng):
+    points, offsets = rng.normal(size=(70, dim)), rng.random(70)
+    members = rng.permutation(70)[:45]
+    expected = cdist(points, points, "sqeuclidean") - offsets[:, None] - offsets
+    packed = _cover.pack(points, False, members)
+    out = np.empty(_cover.LANES)
+    for start in (0, 32):
+        count = _cover.block_scores(points, False, offsets, packed, members, 7, start, out)
+        assert count == min(32, 45 - start)
+        np.testing.assert_allclose(
+            out[:count], expected[7, members[start : start + count]], rtol=1e-12, atol=1e-12
+        )
+
+
+def test_searches_against_plain_loops(rng):
+    """Each compiled search against its definition, on sets larger than a block of lanes."""
+    n, limit = 150, 2.0
+    points, offsets = rng.normal(size=(n, 3)), 0.1 * rng.random(n)
+    score = cdist(points, points, "sqeuclidean") - offsets[:, None] - offsets
+    rows, members = rng.permutation(n)[:90], rng.permutation(n)[:70]
+    near = _cover.near_any(points, False, offsets, rows, members, limit)
+    expected = [(score[r, members] <= limit).any() or r in members for r in rows]
+    np.testing.assert_array_equal(near, expected)
+    order = rng.permutation(n)
+    kept = []
+    for i in order:
+        if all(score[i, k] > limit for k in kept):
+            kept.append(i)
+    np.testing.assert_array_equal(
+        order[_cover.sequential_packing(points, False, offsets, order, limit)], kept
+    )
+    np.testing.assert_array_equal(_cover.packing(points, False, offsets, limit, order), kept)
+    bits = _cover.incidence(points, False, offsets, np.arange(n), members, limit)
+    covers = (score[:, members] <= limit) | (np.arange(n)[:, None] == members)
+    unpacked = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")
+    np.testing.assert_array_equal(unpacked[:, : len(members)], covers)
+    assert not unpacked[:, len(members) :].any()
+    left, chosen = np.ones(len(members), bool), []
+    while left.any():
+        chosen.append(int(np.argmax((covers & left).sum(axis=1))))
+        left &= ~covers[chosen[-1]]
+    found = _cover.greedy_choice(bits, len(members))
+    # ties may be broken in another way, the numbers of newly covered points may not differ
+    left, gains = np.ones(len(members), bool), []
+    for c in found:
+        gains.append((covers[c] & left).sum())
+        assert gains[-1] == (covers & left).sum(axis=1).max() > 0
+        left &= ~covers[c]
+    assert not left.any()
+
+
+def test_farthest_first_against_its_definition(rng):
+    points = rng.normal(size=(70, 2))
+    squares = cdist(points, points, "sqeuclidean")
+    taken, gaps = _cover.farthest_first(points, False, np.zeros(70), 5, 0.3)
+    nearest, expected, expected_gaps = np.full(70, np.inf), [5], [np.inf]
+    while True:
+        nearest = np.minimum(nearest, squares[expected[-1]])
+        far = int(np.argmax(nearest))
+        if nearest[far] <= 0.3:
+            break
+        expected.append(far)
+        expected_gaps.append(nearest[far])
+    assert taken.tolist() == expected
+    np.testing.assert_allclose(gaps, expected_gaps, rtol=1e-12)
+    everyone, _ = _cover.farthest_first(points, False, np.zeros(70), 0, -1.0)
+    assert sorted(everyone) == list(range(70))
+
+
+@pytest.mark.parametrize("spread", [0.3, 1.0, 30.0])
+def test_rounds_of_the_greedy_cover(spread, rng, monkeypatch):
+    """Sets larger than one sample: the cover is complete, whichever points are candidates."""
+    monkeypatch.setattr(_cover, "SAMPLE", 64)
+    points = spread * rng.normal(size=(500, 3))
+    number = covering_number(points, 1.0)
+    assert is_certified(points, number)
+    assert number.lower <= number.upper
+
+
+def test_the_profile_is_a_traversal(rng):
+    points = rng.normal(size=(200, 3))
+    radii = np.array([0.3, 0.7, 1.5, 4.0])
+    profile = covering_profile(points, radii)
+    for k, radius in enumerate(radii):
+        number = covering_number(points, radius)
+        assert profile.lower[k] <= number.upper
+        assert number.lower <= profile.upper[k]
+    assert profile.to_frame()["radius"].tolist() == radii.tolist()
+    assert profile.to_frame()["upper / points"].iloc[0] == profile.upper[0] / 200
+    assert "upper" in profile.summary()
+    assert covering_profile(points, 0.7).upper.tolist() == [profile.upper[1]]
+    corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.5, 0.5]])
+    edge = covering_profile(corners, [np.sqrt(0.5), 0.7, 0.5, 0.49, 0.3535, 0.3536])
+    assert edge.upper.tolist() == [1, 5, 5, 5, 5, 5]
+    assert edge.lower.tolist() == [1, 1, 1, 1, 5, 1]
+
+
+def test_unbiased_distances_of_naive_means(rng):
+    """Noise blows up distances; taking its mean square away brings the number back. Nothing is certified."""
+    means = 4 * np.eye(400)[:6]
+    naive = means.repeat(20, axis=0) + rng.normal(size=(120, 400)) / np.sqrt(50)
+    noise = 400 / 50
+    assert covering_number(naive, 1.7).upper == 120
+    estimate = covering_number_noisy(naive, 1.7, noise)
+    assert (estimate.lower, estimate.upper) == (6, 6)
+    assert np.isnan(estimate.confidence)
+    same = covering_number_gram(naive @ naive.T, 1.7, naive_mse=np.full(120, noise))
+    assert (same.lower, same.upper) == (6, 6)
+    assert np.isnan(same.confidence)
+    unequal = covering_number_noisy(naive, 1.7, np.full(120, noise))
+    assert unequal.upper == 6
+
+
+def test_a_certified_interval_from_naive_means(rng):
+    """Known isotropic noise: the interval holds the truth at least as often as promised, and its ends are sharp."""
+    dim, alpha, unit = 300, 0.2, 1.0
+    means = np.zeros((8, dim))
+    means[4:, 0] = 3.0
+    truth, radius, holds = 2, 1.45, 0
+    for _ in range(200):
+        naive = means + rng.normal(size=means.shape) / np.sqrt(dim)
+        number = covering_number_noisy(naive, radius, unit, alpha=alpha)
+        holds += number.lower <= truth <= number.upper
+        assert number.confidence == pytest.approx(0.8)
+    assert holds >= 200 * (1 - alpha)
+    pair = np.zeros((2, dim))
+    cover = gaussian.exact_zeta(radius**2, 2, dim, alpha / 2)
+    apart = gaussian.exact_zeta_power(4 * radius**2, 2, dim, alpha / 2)
+    for factor, upper in ((0.999, 1), (1.001, 2)):
+        pair[1, 0] = factor * np.sqrt(cover)
+        assert covering_number_noisy(pair, radius, unit, alpha=alpha).upper == upper
+    for factor, lower in ((0.999, 1), (1.001, 2)):
+        pair[1, 0] = factor * np.sqrt(apart)
+        assert covering_number_noisy(pair, radius, unit, alpha=alpha).lower == lower
+    one = covering_number_noisy(pair[:1], radius, unit, alpha=alpha)
+    assert (one.lower, one.upper) == (1, 1)
+    with pytest.raises(ValueError, match="alpha needs one common naive_mse above 0"):
+        covering_number_noisy(pair, radius, [1.0, 2.0], alpha=0.1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: covering_number([[0.0, 1.0]], 0.0), "radius must be above 0; found 0"),
+        (lambda: covering_number(np.zeros((0, 2)), 1.0), r"points must be a matrix with at least one row"),
+        (lambda: covering_number(np.zeros((2, 2, 2)), 1.0), r"points must be a matrix"),
+        (lambda: covering_number([[0.0, np.nan]], 1.0), "points must be finite; found nan"),
+        (lambda: covering_profile([[0.0, 1.0]], [1.0, -1.0]), "radii must be above 0; found -1"),
+        (lambda: covering_number_noisy(np.zeros((3, 2)), 1.0, [1.0, 2.0]), "one number or 3 of them"),
+        (lambda: covering_number_noisy(np.zeros((3, 2)), 1.0, np.ones((3, 1))), "one number or 3 of them"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("radius", [0.5, 12.0])
+def test_twenty_thousand_points_in_memory_of_their_own_size(radius):
+    """Never B x B: the peak beyond the points stays far below the 3.2 GB of a distance matrix."""
+    rng = np.random.default_rng(0)
+    centers = 10 * rng.normal(size=(200, 100))
+    points = centers[rng.integers(200, size=20_000)] + 0.01 * rng.normal(size=(20_000, 100))
+    covering_number(points[:200], radius)  # compile outside the count
+    tracemalloc.start()
+    number = covering_number(points, radius)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert number.lower <= 200 <= number.upper or radius > 1
+    assert number.exact or radius > 1
+    assert peak < 6 * points.nbytes
