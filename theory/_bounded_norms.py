@@ -1,7 +1,8 @@
 """Deviations of the norm of a mean of bounded variables: thresholds at level t, and inverted.
 
 X_1 ... X_N are independent with norms at most L, mean mu and covariance Sigma; ``V = |mean of X|`` and
-``V_c = |mean of X - mu|`` (prop:chisqdev-kernel). `stbmta.theory.concentration.probability` tells the multiple of exp(-t).
+``V_c = |mean of X - mu|`` (prop:chisqdev-kernel). `stbmta.theory.concentration.probability` tells the multiple of
+exp(-t).
 """
 
 import numpy as np

@@ -195,7 +195,7 @@ def kernel_threshold(level: ArrayLike, variance: ArrayLike, degrees: ArrayLike =
     return sd * np.where(finite, skewed, -ndtri(level))
 
 
-def permutation(observed: ArrayLike, resampled: ArrayLike) -> Value:
+def permutation(observed: ArrayLike, resampled: ArrayLike, *, scale: ArrayLike = 0.0) -> Value:
     """P-value ``(1 + #{T* >= T}) / (1 + R)`` of a permutation test; ties count, and it is never 0.
 
     Parameters
@@ -204,11 +204,13 @@ def permutation(observed: ArrayLike, resampled: ArrayLike) -> Value:
         The statistics T; large values speak against the hypothesis.
     resampled : array_like, shape (..., R)
         The same statistic on R permuted data sets.
+    scale : array_like, shape (...), default 0
+        Size of the terms whose difference T is, if they cancel: rounding is relative to them.
 
     Returns
     -------
     float or ndarray, shape (...)
-        A resampled value within 100 roundings of T counts as a tie.
+        A resampled value within 100 roundings of T, or of the scale, counts as a tie.
 
     Examples
     --------
@@ -218,7 +220,7 @@ def permutation(observed: ArrayLike, resampled: ArrayLike) -> Value:
     t, draws = check.real("observed", observed), check.real("resampled", resampled)
     if draws.ndim == 0 or draws.shape[-1] == 0:
         raise ValueError("resampled must hold at least one permuted statistic along its last axis.")
-    tolerance = 100 * np.finfo(float).eps * np.abs(t)
+    tolerance = 100 * np.finfo(float).eps * np.maximum(np.abs(t), check.size("scale", scale))
     reached = draws >= (t - tolerance)[..., np.newaxis]
     return (1 + reached.sum(axis=-1)) / (1 + draws.shape[-1])
 

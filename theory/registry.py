@@ -144,7 +144,7 @@ th:indep | as printed | errors.exact_mse | exact error that Theorem 1 bounds |
 th:indep | as printed | theorems.covering_radius | radius of the covering balls |
 eq:optgamma | as printed | theorems.gamma_independent | shrinkage of Theorem 1 |
 eq:res-indep-single | as printed | theorems.bound_independent | individual bound of Theorem 1 |
-eq:res-indep-ave | as printed | theorems.average_independent | averaged bound of Theorem 1 | E2 the proof names the wrong cell
+eq:res-indep-ave | as printed | theorems.average_independent | averaged bound of Theorem 1 | E2 wrong cell in the proof
 th:onesample | as printed | theorems.risk_same_data | Theorem 2 for any gamma |
 th:onesample | as printed | errors.squared_error | squared error that Theorem 2 bounds |
 th:onesample | corrected | theorems.compatible | condition on tau' | E1 printed tau' >= tau is the wrong way round
@@ -203,14 +203,14 @@ eq:defqsigma-kernel | as printed | bounded.q_sigma | deviation of one mean | E7 
 eq:devVc | as printed | concentration.bounded_norm_upper | centered norm, upper |
 eq:devlowVc | as printed | concentration.bounded_norm_lower | centered norm, lower |
 eq:devlopv2 | as printed | concentration.bounded_sq_norm_upper | V^2 into centered and linear term |
-eq:bernsteinlinterm | as printed | concentration.linear_term_upper | Bernstein for the linear term | E8 2 L for L in the proof
+eq:bernsteinlinterm | as printed | concentration.linear_term_upper | Bernstein for the linear term | E8 2 L in the proof
 cor:meanbounds | as printed | concentration.expected_norm_bounds | bounds on E V_c |
 eq:updev_kernel2 | as printed | concentration.bounded_sq_norm_upper | squared norm with tr Sigma, upper |
 eq:lowdev_kernel2 | as printed | concentration.bounded_sq_norm_lower | squared norm with tr Sigma, lower |
 prop:scalarproddev-kernel | as printed | concentration.bounded_inner_upper | inner product of means | E11 10 suffices
 eq:devscprod-kernel | as printed | concentration.bounded_inner_upper | inner product of bounded means | E11 10 suffices
 eq:defq-kernel | as printed | bounded.q | deviation of a difference of means | E9 two laws in Talagrand's inequality
-prop:ustatdev | corrected | concentration.mean_sq_norm_lower | mean squared norm in the proof | E12 the printed variance is too small by a factor of 4
+prop:ustatdev | corrected | concentration.mean_sq_norm_lower | squared norms in the proof | E12 4 times the variance
 eq:Ustat | as printed | dimension.u_statistic | unbiased squared distance |
 eq:updev-Ustat | as printed | concentration.u_statistic_upper | U-statistic, upper |
 eq:lowdev-Ustat | as printed | concentration.u_statistic_lower | U-statistic, lower | E13 16 q^2 in the proof is 32 q^2

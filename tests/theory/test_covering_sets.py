@@ -30,7 +30,7 @@ def test_spheres_by_surface_and_shell():
     assert sphere_covering(size=2.0, dim=3, radius=1.0) == (np.ceil(2 / (1 - np.sqrt(1 - 0.25))), 5**3 - 3**3)
     lower, upper = sphere_covering(size=1.0, dim=3, radius=0.011)
     assert lower == np.ceil(2 / (1 - np.sqrt(1 - 0.011**2))) == 33057
-    assert upper == np.floor((2 / 0.011 + 1) ** 3 - (2 / 0.011 - 1) ** 3) == 198348
+    assert upper == np.floor((2 / 0.011 + 1) ** 3 - (2 / 0.011 - 1) ** 3) == 198349
     assert sphere_covering(1.0, 3, 1.0) == (1, 1)
     assert sphere_covering(1.0, 2, 1.0 - 1e-9) == (3, 8)
     with pytest.raises(ValueError, match="dim must be at least 2"):

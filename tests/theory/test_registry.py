@@ -10,17 +10,7 @@ import pytest
 from stbmta import theory
 
 # All labels of the paper's LaTeX source.
-LABELS = """
-apx:gaussresults apx:proofindep apx:testedMethods cor:meanbounds def:means eq:Gauss eq:Ustat eq:bdsigma
-eq:bernsteinlinterm eq:bounded eq:deffunif eq:defq-kernel eq:defqsigma-kernel eq:defr eq:deftau1 eq:deftestsgaus
-eq:defxi eq:devVc eq:devlopv2 eq:devlowVc eq:devscprod eq:devscprod-kernel eq:esttaskvar eq:gammaest eq:gausbnd
-eq:lowdev eq:lowdev-Ustat eq:lowdev_kernel eq:lowdev_kernel2 eq:mainmodel eq:mtaweight eq:naivedef eq:neighborsA
-eq:optgamma eq:optgamma-onesample eq:res-indep-ave eq:res-indep-single eq:res-onesample-ave eq:res-onesample-single
-eq:rough eq:simtest_kme eq:updev eq:updev-Ustat eq:updev_kernel eq:updev_kernel2 fig:toy_results prop:chisqdev
-prop:chisqdev-kernel prop:gramfrineq prop:scalarproddev prop:scalarproddev-kernel prop:testgauss prop:testkernel
-prop:ustatdev sec:dev sec:dev-kernel sec:experiments sec:gaussiansetting sec:kmesetting sec:method sec:theory
-tab:aod_results tab:gaussian_results th:indep th:onesample th:talagrand
-""".split()
+LABELS = (Path(__file__).parent / "labels.txt").read_text().split()
 
 THEORY = Path(theory.__file__).parent
 WITHOUT_FUNCTION = {"definition", "section", "elsewhere"}
