@@ -98,8 +98,8 @@ class Bounded:
     trace: float
 
     def smallest_tau(self, n_bags: float, dim: float, n: float, alpha: float) -> float:
-        sigma = np.sqrt(self.trace / n)
-        return float(bounded.smallest_tau(bounded.t(alpha, n_bags), dim, self.L, n, sigma))
+        # Only L / (N sigma-bar) matters, and that has a limit for large bags.
+        return float(bounded.smallest_tau(bounded.t(alpha, n_bags), dim, self._crowding(n), 1, 1.0))
 
     def dim(self, tau: float, n_bags: float, n: float, alpha: float) -> float:
         t, crowding = float(bounded.t(alpha, n_bags)), self._crowding(n)
