@@ -81,7 +81,7 @@ def format_table(columns: Mapping[str, Sequence[Any]]) -> str:
     bb     0.25
     """
     cells = {name: [format_value(v) for v in values] for name, values in columns.items()}
-    widths = {name: max(len(name), *(len(c) for c in column)) for name, column in cells.items()}
+    widths = {name: max(map(len, [name, *column])) for name, column in cells.items()}
     left = {name: any(isinstance(v, str) for v in values) for name, values in columns.items()}
 
     def line(texts: Mapping[str, str]) -> str:

@@ -291,7 +291,7 @@ def exact_inner(n_bags: ArrayLike, dim: ArrayLike, alpha: ArrayLike) -> Value:
 
 
 def exact_norm(n_bags: ArrayLike, dim: ArrayLike, alpha: ArrayLike) -> Value:
-    """Value c' with ``P(C'(c')) = alpha`` exactly: the bags are independent.
+    """Smallest c' with ``P(C'(c')) <= alpha``, with equality if it is above 0: the bags are independent.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def exact_norm(n_bags: ArrayLike, dim: ArrayLike, alpha: ArrayLike) -> Value:
     Returns
     -------
     float or ndarray
-        ``chi2.isf(1 - (1 - alpha)^(1/B), d) / d - 1``.
+        ``chi2.isf(1 - (1 - alpha)^(1/B), d) / d - 1``, at least 0.
 
     Examples
     --------
@@ -310,7 +310,7 @@ def exact_norm(n_bags: ArrayLike, dim: ArrayLike, alpha: ArrayLike) -> Value:
     """
     alpha, bags, dim = check.alpha(alpha), check.n_bags(n_bags), check.dim(dim)
     log_p = np.log(-np.expm1(np.log1p(-alpha) / bags))
-    return laws.chi_square_quantile(log_p, dim, upper=True)[1] / dim
+    return np.maximum(laws.chi_square_quantile(log_p, dim, upper=True)[1], 0.0) / dim
 
 
 def exact_event_probabilities(

@@ -83,9 +83,13 @@ def bounded_means(rng, draws, n=20):
         expected = centered.mean()
         known = {"op_norm": op, "trace": trace, "L": 1.0, "n": n}
         yield from compare("bounded_norm_upper", law, centered, known)
-        yield from compare("bounded_norm_upper", f"{law}, E V_c", centered, {**known, "expected_norm": expected})
+        yield from compare(
+            "bounded_norm_upper", f"{law}, E V_c", centered, {**known, "expected_norm": expected}
+        )
         yield from compare("bounded_norm_lower", law, centered, known)
-        yield from compare("bounded_norm_lower", f"{law}, E V_c", centered, {**known, "expected_norm": expected})
+        yield from compare(
+            "bounded_norm_lower", f"{law}, E V_c", centered, {**known, "expected_norm": expected}
+        )
         squares = (means**2).sum(axis=1)
         with_mean = {"mean_norm": mean, **known}
         for name in ("bounded_sq_norm_upper", "bounded_sq_norm_lower"):

@@ -51,7 +51,10 @@ def test_gaussian_norms_exactly():
     """log P + t <= 0 on a grid; 95 % of the upper constant would not do, nor would half of the lower one."""
     arguments = (T, DIM, np.sqrt(SQUARED_MEAN))
     center = np.sqrt(SQUARED_MEAN + DIM)
-    upper, lower = concentration.gaussian_norm_upper(*arguments), concentration.gaussian_norm_lower(*arguments)
+    upper, lower = (
+        concentration.gaussian_norm_upper(*arguments),
+        concentration.gaussian_norm_lower(*arguments),
+    )
     assert np.all(log_probability_above(upper) + T <= 1e-9)
     assert np.any(log_probability_above(center + 0.95 * (upper - center)) + T > 0)
     assert np.all(log_probability_below(lower) + T <= 1e-9)
@@ -96,7 +99,9 @@ def test_means_of_two_points_exactly(chance):
         reach = limit / 2 * n
         return rare.sf(np.ceil(n * chance + reach) - 1) + rare.cdf(np.floor(n * chance - reach))
 
-    assert np.all(above(concentration.bounded_norm_upper(t, variance, variance, 1.0, n, expected)) <= np.exp(-t))
+    assert np.all(
+        above(concentration.bounded_norm_upper(t, variance, variance, 1.0, n, expected)) <= np.exp(-t)
+    )
     assert np.all(above(concentration.bounded_norm_upper(t, variance, variance, 1.0, n)) <= np.exp(-t))
     if chance == 0.5:
         assert np.any(above(expected + 0.4 * q) > np.exp(-t))
