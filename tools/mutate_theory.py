@@ -116,7 +116,7 @@ def constants(module: str) -> list[Constant]:
 
 
 def changes(value: float, ancestors: tuple[ast.AST, ...]) -> tuple[float, ...]:
-    """Give a slight change of a number in a formula; for integers that count or index, and as a second try, one more."""
+    """Give a slight change of a number in a formula; one more for an integer that counts, and as a second try."""
     slight = 0.01 if value == 0 else value * 1.01
     if isinstance(value, float):
         return (slight,)

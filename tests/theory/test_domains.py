@@ -73,20 +73,20 @@ def test_numbers_are_checked_one_by_one():
     assert check.real("x", [1, 2]).tolist() == [1.0, 2.0]
     assert check.real("x", np.inf, finite=False) == np.inf
     for bad, message in (
-        (dict(value=np.nan), "x must be finite; found nan"),
-        (dict(value=[1.0, np.inf]), r"x must be finite; found inf at index \(1,\)"),
-        (dict(value=[[1.0, 5.0]], below=5), r"x must be below 5; found 5 at index \(0, 1\)"),
-        (dict(value=5, above=5), "x must be above 5; found 5"),
-        (dict(value=4.9, at_least=5), "x must be at least 5; found 4.9"),
-        (dict(value=5.1, at_most=5), "x must be at most 5; found 5.1"),
-        (dict(value=9, above=1, at_most=5, hint="Do this."), r"x must be above 1 and at most 5; found 9\. Do this\."),
-        (dict(value=np.nan, finite=False), "x must be finite; found nan"),
-        (dict(value="three"), "x must be a real number or an array of them; found 'three'"),
-        (dict(value=1j), "x must be a real number"),
+        ({"value": np.nan}, "x must be finite; found nan"),
+        ({"value": [1.0, np.inf]}, r"x must be finite; found inf at index \(1,\)"),
+        ({"value": [[1.0, 5.0]], "below": 5}, r"x must be below 5; found 5 at index \(0, 1\)"),
+        ({"value": 5, "above": 5}, "x must be above 5; found 5"),
+        ({"value": 4.9, "at_least": 5}, "x must be at least 5; found 4.9"),
+        ({"value": 5.1, "at_most": 5}, "x must be at most 5; found 5.1"),
+        ({"value": 9, "above": 1, "at_most": 5, "hint": "Do this."}, r"x must be above 1 and at most 5; found 9\. Do this\."),
+        ({"value": np.nan, "finite": False}, "x must be finite; found nan"),
+        ({"value": "three"}, "x must be a real number or an array of them; found 'three'"),
+        ({"value": 1j}, "x must be a real number"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             check.real("x", **bad)
-    for fine in (dict(value=5, at_least=5), dict(value=5, at_most=5), dict(value=5.1, above=5)):
+    for fine in ({"value": 5, "at_least": 5}, {"value": 5, "at_most": 5}, {"value": 5.1, "above": 5}):
         check.real("x", **fine)
 
 
