@@ -29,6 +29,7 @@ from . import weights
 from .bags import Bags
 from .embedding import KernelMeans
 from .kernels import RBF, Laplacian, Linear, Polynomial, Precomputed
+from .linear import NeighborAverages, neighbor_averages
 from .similarity import gaussian_neighbors, neighbors
 from .statistics import BagStatistics, bag_statistics, cross_statistics
 from .threads import get_num_threads, set_num_threads
@@ -57,6 +58,7 @@ __all__ = [
     "Laplacian",
     "Linear",
     "NaiveMean",
+    "NeighborAverages",
     "Polynomial",
     "Precomputed",
     "bag_statistics",
@@ -67,6 +69,7 @@ __all__ = [
     "gaussian_truth",
     "get_num_threads",
     "known_means",
+    "neighbor_averages",
     "neighbors",
     "proxy_truth",
     "set_num_threads",

@@ -6,6 +6,7 @@ import numpy as np
 
 from .bags import Bags
 from .kernels import RBF, Laplacian, Linear, Polynomial, Precomputed
+from .linear import neighbor_averages
 from .statistics import bag_statistics, cross_statistics
 from .tuning import tune_stb
 
@@ -35,4 +36,5 @@ def warmup() -> float:
                 cross_statistics(bags, bags, kernel)
                 tune_stb(bags, kernel, rng=0)
             bag_statistics(bags, Precomputed(lambda X, Y: X @ Y.T))
+            neighbor_averages(bags, 1.0, keep_neighbors=True)
     return time.perf_counter() - start

@@ -25,6 +25,7 @@ __all__ = [
     "absolute",
     "add",
     "aligned_zeros",
+    "at_least",
     "broadcast",
     "exp2",
     "exp2_clamped",
@@ -272,6 +273,17 @@ def absolute(typing_context, a):
     return a(a), code
 
 
+@intrinsic
+def at_least(typing_context, a, b):
+    """Return an integer whose bit c tells whether a >= b in place c."""
+
+    def code(context, builder, signature, args):
+        bits = builder.bitcast(builder.fcmp_ordered(">=", *args), ir.IntType(WIDTH))
+        return bits if WIDTH == 32 else builder.zext(bits, ir.IntType(32))
+
+    return types.uint32(a, a), code
+
+
 def _exp2_code(builder, kind, u):
     """Split u into the nearest integer t and the rest f; a polynomial gives 2**f, and t moves its exponent."""
     mantissa = np.finfo(kind.dtype).nmant
@@ -335,6 +347,9 @@ if config.DISABLE_JIT:
 
     def fma(a, b, c):
         return a * b + c
+
+    def at_least(a, b):
+        return np.uint32(sum(1 << c for c in np.flatnonzero(a >= b).tolist()))
 
     def exp2_clamped(u):
         return np.where(u > LOWEST[u.dtype], np.exp2(u), u.dtype.type(0.0))

@@ -1,0 +1,172 @@
+"""Neighbors of many means and the averages over them, without a B x B matrix.
+
+The idea. A pair is a candidate unless an inner product in single precision proves that it is too far
+apart: |x - y|^2 <= h exactly when 2 <x, y> >= |x|^2 + |y|^2 - h, and the limits on the right are lowered by
+more than the rounding of the left (:func:`stbmta.linear.filter_limits` has the proof). Candidates are few.
+Each is looked at again in double precision, from differences of coordinates, while its mean is added to
+the average. So the neighbors are those of double precision, at the price of single precision.
+
+The filter. Means stand in panels of WIDTH, ``panels[(p * d + k) * WIDTH + c]``, and serve as rows and as
+columns: eight rows of one panel meet the WIDTH columns of another, with eight accumulators. The outcome
+of WIDTH tests is one integer, ``masks[row, panel]``. Some hundred rows are filtered together, so that
+they stay in the cache while all panels pass by.
+
+The order. A row belongs to one thread, and adds its neighbors in the order of the panels. The result is
+the same to the last bit for any number of threads.
+
+The oracle is ``tests/test_linear.py: slow_averages``.
+"""
+
+import numpy as np
+
+from ..theory._jit import compiled
+from .vector import WIDTH, at_least, broadcast, fma, load, subtract, zeros_like
+
+__all__ = ["TILE_ROWS", "average_candidates", "filter_pairs", "list_candidates", "pack_panels"]
+
+TILE_ROWS = 8
+
+
+@compiled
+def pack_panels(means, order, scale, panels):
+    """Copy scale * means[order] into panels of single precision."""
+    dim = means.shape[1]
+    for i in range(len(order)):
+        at = i // WIDTH * dim * WIDTH + i % WIDTH
+        for k in range(dim):
+            panels[at + k * WIDTH] = scale * means[order[i], k]
+
+
+@compiled
+def _tile(panels, dim, rows, columns, row_limits, row, column_limits, column, masks, at, stride):
+    """Test eight rows against the columns of a panel: <x, y> - column_limit >= row_limit."""
+    limit = load(column_limits, column)
+    a0 = zeros_like(limit)
+    a1, a2, a3, a4, a5, a6, a7 = a0, a0, a0, a0, a0, a0, a0
+    for k in range(dim):
+        y = load(panels, columns + k * WIDTH)
+        x = rows + k * WIDTH
+        a0 = fma(broadcast(panels, x), y, a0)
+        a1 = fma(broadcast(panels, x + 1), y, a1)
+        a2 = fma(broadcast(panels, x + 2), y, a2)
+        a3 = fma(broadcast(panels, x + 3), y, a3)
+        a4 = fma(broadcast(panels, x + 4), y, a4)
+        a5 = fma(broadcast(panels, x + 5), y, a5)
+        a6 = fma(broadcast(panels, x + 6), y, a6)
+        a7 = fma(broadcast(panels, x + 7), y, a7)
+    masks[at] = at_least(subtract(a0, limit), broadcast(row_limits, row))
+    masks[at + stride] = at_least(subtract(a1, limit), broadcast(row_limits, row + 1))
+    masks[at + 2 * stride] = at_least(subtract(a2, limit), broadcast(row_limits, row + 2))
+    masks[at + 3 * stride] = at_least(subtract(a3, limit), broadcast(row_limits, row + 3))
+    masks[at + 4 * stride] = at_least(subtract(a4, limit), broadcast(row_limits, row + 4))
+    masks[at + 5 * stride] = at_least(subtract(a5, limit), broadcast(row_limits, row + 5))
+    masks[at + 6 * stride] = at_least(subtract(a6, limit), broadcast(row_limits, row + 6))
+    masks[at + 7 * stride] = at_least(subtract(a7, limit), broadcast(row_limits, row + 7))
+
+
+@compiled
+def filter_pairs(panels, dim, row_limits, column_limits, first, last, masks):
+    """Mark the candidates of the rows of panels first..last.
+
+    Parameters
+    ----------
+    panels : float32 array
+    dim : int
+    row_limits, column_limits : float32 arrays
+    first, last : int
+        The panels of rows to do.
+    masks : uint32 array of shape ((last - first) * WIDTH, panels)
+        Bit c of masks[row, p] gets the outcome for column p * WIDTH + c.
+    """
+    n_panels = masks.shape[1]
+    flat = masks.reshape(-1)
+    for p in range(n_panels):
+        for q in range(first, last):
+            for r in range(0, WIDTH, TILE_ROWS):
+                row = q * WIDTH + r
+                _tile(
+                    panels, dim, q * dim * WIDTH + r, p * dim * WIDTH, row_limits, row, column_limits, p * WIDTH,
+                    flat, (row - first * WIDTH) * n_panels + p, n_panels,
+                )  # fmt: skip
+
+
+@compiled
+def _squared_distance(means, i, j):
+    """Return |means[i] - means[j]|^2, in eight chains."""
+    s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    dim = means.shape[1]
+    k = 0
+    while k + 8 <= dim:
+        s0 += (means[i, k] - means[j, k]) ** 2
+        s1 += (means[i, k + 1] - means[j, k + 1]) ** 2
+        s2 += (means[i, k + 2] - means[j, k + 2]) ** 2
+        s3 += (means[i, k + 3] - means[j, k + 3]) ** 2
+        s4 += (means[i, k + 4] - means[j, k + 4]) ** 2
+        s5 += (means[i, k + 5] - means[j, k + 5]) ** 2
+        s6 += (means[i, k + 6] - means[j, k + 6]) ** 2
+        s7 += (means[i, k + 7] - means[j, k + 7]) ** 2
+        k += 8
+    while k < dim:
+        s0 += (means[i, k] - means[j, k]) ** 2
+        k += 1
+    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+
+
+@compiled
+def average_candidates(means, order, errors, thresholds, masks, start, averages, counts):
+    """Test the candidates of some rows again, and average the neighbors among them.
+
+    Parameters
+    ----------
+    means : float64 array of shape (B, d)
+    order : int64 array of shape (B,)
+        The mean at each position of the panels.
+    errors, thresholds : float64 arrays of shape (B,)
+        i and j are neighbors if |x - y|^2 - (errors[i] + errors[j]) <= thresholds[i].
+    masks : uint32 array of shape (rows, panels)
+        The candidates; bits of those that are no neighbors are cleared.
+    start : int
+        The position of the first row.
+    averages : float64 array of shape (B, d)
+    counts : int64 array of shape (B,)
+    """
+    n_bags, dim = means.shape
+    for row in range(min(masks.shape[0], n_bags - start)):
+        i = order[start + row]
+        average = averages[i]
+        average[:] = 0.0
+        count = 0
+        for p in range(masks.shape[1]):
+            mask = masks[row, p]
+            kept = np.uint32(0)
+            c = 0
+            while mask != 0:
+                if mask & np.uint32(1) != 0 and p * WIDTH + c < n_bags:
+                    j = order[p * WIDTH + c]
+                    if _squared_distance(means, i, j) - (errors[i] + errors[j]) <= thresholds[i]:
+                        kept |= np.uint32(1) << np.uint32(c)
+                        count += 1
+                        for k in range(dim):
+                            average[k] += means[j, k]
+                mask = mask >> np.uint32(1)
+                c += 1
+            masks[row, p] = kept
+        counts[i] = count
+        for k in range(dim):
+            average[k] /= np.float64(count)
+
+
+@compiled
+def list_candidates(masks, order, out):
+    """Write order[position] for each bit that is set, row by row."""
+    at = 0
+    for row in range(masks.shape[0]):
+        for p in range(masks.shape[1]):
+            mask = masks[row, p]
+            c = 0
+            while mask != 0:
+                if mask & np.uint32(1) != 0:
+                    out[at] = order[p * WIDTH + c]
+                    at += 1
+                mask = mask >> np.uint32(1)
+                c += 1
