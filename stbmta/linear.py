@@ -23,6 +23,7 @@ from .threads import run
 __all__ = ["NeighborAverages", "filter_limits", "neighbor_averages"]
 
 Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
 
 # Rows that are filtered together: single precision coordinates that half a second-level cache holds.
 CACHED = 2**17
@@ -201,7 +202,7 @@ def _round_down(values: Array) -> npt.NDArray[np.float32]:
 
 def _average(
     means: Array, errors: Array, thresholds: Array, keep: bool, n_threads: int | None
-) -> tuple[Array, npt.NDArray[np.int64], list[tuple[Array, Array]]]:
+) -> tuple[Array, npt.NDArray[np.int64], list[tuple[Indices, Indices]]]:
     """Return averages over neighbors, numbers of neighbors, and the pairs (i, all j) if they are to be kept."""
     n_bags, dim = means.shape
     order = canonical_order(
@@ -217,7 +218,7 @@ def _average(
     row_limits[:n_bags], column_limits[:n_bags] = limits[0][order], limits[1][order]
     averages, counts = np.empty_like(means), np.empty(n_bags, np.int64)
     step = max(1, CACHED // (dim * WIDTH))
-    found: list[tuple[Array, Array]] = [(order[:0], order[:0])] * -(-n_panels // step)
+    found: list[tuple[Indices, Indices]] = [(order[:0], order[:0])] * -(-n_panels // step)
 
     def group(number: int) -> None:
         first, last = number * step, min((number + 1) * step, n_panels)
@@ -241,7 +242,7 @@ def _power_of_two(largest_norm: float) -> float:
     return float(np.ldexp(1.0, -int(exponent)))
 
 
-def _sparse(pairs: list[tuple[Array, Array]], counts: npt.NDArray[np.int64]) -> Any:
+def _sparse(pairs: list[tuple[Indices, Indices]], counts: npt.NDArray[np.int64]) -> Any:
     """Return the neighbors as a sparse matrix."""
     from scipy.sparse import csr_array
 
