@@ -22,7 +22,7 @@ class RiskDisplay:
     shrinkages : ndarray of shape (S,)
     risk : ndarray of shape (Z, S)
     chosen : tuple of float
-        Threshold and shrinkage that were chosen.
+        Threshold (one of `zetas`) and shrinkage that were chosen.
     name : str
         Of the shrinkage parameter.
 
@@ -92,7 +92,7 @@ class RiskDisplay:
         heights = np.where(
             np.isfinite(self.zetas), self.zetas, (finite[-1] if len(finite) else 0.0) + 3 * step
         )
-        height = float(heights[int(np.argmin(np.abs(np.nan_to_num(self.zetas - self.chosen[0], nan=0.0))))])
+        height = float(heights[self.zetas == self.chosen[0]][0])
         if len(self.shrinkages) == 1 or len(self.zetas) == 1:
             self._plot_curve(heights, height)
         else:
