@@ -1,6 +1,7 @@
 """Shared settings and fixtures."""
 
 import os
+import sys
 
 import hypothesis
 import numpy as np
@@ -18,3 +19,11 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default")
 @pytest.fixture
 def rng():
     return np.random.default_rng(20210415)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    """Displays draw into figures of pyplot where it is loaded; those stay open until they are closed."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
