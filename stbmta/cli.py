@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from . import cli_estimate, cli_pairs, cli_theory
+from . import cli_estimate, cli_pairs, cli_reproduce, cli_theory
 from .cli_errors import ClearErrors
 
 __all__ = ["app", "main"]
@@ -34,6 +34,7 @@ def _options(
 cli_estimate.register(app)
 cli_pairs.register(app)
 cli_theory.register(app)
+cli_reproduce.register(app)
 
 
 def main() -> None:

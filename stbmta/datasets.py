@@ -68,6 +68,24 @@ class RotatedGaussians:
     means: Array
     covariances: Array
 
+    def draw(self, bag_size: int, rng: RNG = None) -> Bags:
+        """Draw independent bags of the same distributions, all of one size.
+
+        Parameters
+        ----------
+        bag_size : int
+        rng : {None, int, numpy.random.Generator}, optional
+
+        Examples
+        --------
+        >>> rotated_gaussians(3, 10, rng=0).draw(1000, rng=1).sizes
+        array([1000, 1000, 1000])
+        """
+        n_bags, dim = self.means.shape
+        noise = np.random.default_rng(rng).standard_normal((n_bags, bag_size, dim))
+        points = self.means[:, None] + noise @ np.linalg.cholesky(self.covariances).swapaxes(1, 2)
+        return Bags.from_offsets(points.reshape(-1, dim), np.arange(n_bags + 1) * bag_size)
+
 
 def _gaussian_bags(means: Array, bag_size: int, rng: np.random.Generator) -> MeansSample:
     """Draw bags of N(mean, I) around each mean (the paper's setting GI)."""

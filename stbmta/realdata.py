@@ -29,9 +29,9 @@ Array = npt.NDArray[np.float64]
 _FLIGHT_KEYS = ("dest", "tailnum", "carrier", "origin", "month", "day")
 _FLIGHT_FEATURES = ("dep_delay", "arr_delay", "air_time", "distance", "hour")
 _MISR1_SOURCE = (
-    "Get MISR1.mat from http://www.dabi.temple.edu/~vucetic/MIR.html "
-    "(Wang, Lan and Vucetic 2011, Mixture model for multiple instance regression and applications in remote "
-    "sensing), or from the paper authors' repository, https://github.com/Han1Mar/stb_kme, and give its path."
+    "The paper's authors hand out MISR1.mat with their code, https://github.com/Han1Mar/stb_kme "
+    "(KME_estimation, AOD experiments); the data are those of Wang, Lan and Vucetic (2011), Mixture model for "
+    "multiple instance regression and applications in remote sensing. Get the file and give its path."
 )
 
 

@@ -17,7 +17,15 @@ from .bags import Bags
 from .kernels import RBF, Kernel, as_kernel
 from .statistics import BagStatistics, bag_statistics, cross_statistics
 
-__all__ = ["Truth", "gaussian_gram", "gaussian_truth", "known_means", "proxy_truth", "squared_error"]
+__all__ = [
+    "Truth",
+    "gaussian_gram",
+    "gaussian_truth",
+    "known_means",
+    "proxy_truth",
+    "squared_error",
+    "squared_norms",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -108,11 +116,41 @@ def proxy_truth(bags: Bags, proxy: Bags, kernel: Kernel | str, *, n_threads: int
     """
     proxy.require_size(2, "an unbiased proxy of the truth")
     kernel = as_kernel(kernel).resolve(bags)
-    s = bag_statistics(proxy, kernel, n_threads=n_threads)
     return Truth(
         cross=cross_statistics(bags, proxy, kernel, n_threads=n_threads),
-        norms=np.diagonal(s.gram) - s.naive_mse,
+        norms=squared_norms(proxy, kernel, unbiased=True, n_threads=n_threads),
     )
+
+
+def squared_norms(
+    bags: Bags, kernel: Kernel | str, *, unbiased: bool = False, n_threads: int | None = None
+) -> Array:
+    r"""Return the squared norm of the naive mean of each bag, (B,).
+
+    Parameters
+    ----------
+    bags : Bags
+    kernel : Kernel or str
+    unbiased : bool, default=False
+        Estimate :math:`|\mu_i|^2`: leave out k(x, x). Needs two points a bag.
+    n_threads : int, optional
+
+    Notes
+    -----
+    Time :math:`O(\sum_i N_i^2)`: bag by bag, without the sums between different bags.
+
+    Examples
+    --------
+    >>> bags = Bags.from_list([[1.0, 3.0]])
+    >>> squared_norms(bags, "linear"), squared_norms(bags, "linear", unbiased=True)
+    (array([4.]), array([3.]))
+    """
+    kernel = as_kernel(kernel).resolve(bags)
+    found = np.empty(len(bags))
+    for i in range(len(bags)):
+        own = bag_statistics(bags.select([i]), kernel, n_threads=n_threads)
+        found[i] = own.gram[0, 0] - (own.naive_mse[0] if unbiased else 0.0)
+    return found
 
 
 def gaussian_truth(bags: Bags, means: npt.ArrayLike, covariances: npt.ArrayLike, kernel: RBF) -> Truth:

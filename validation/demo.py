@@ -4,33 +4,15 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stbmta import datasets
-from stbmta.bags import Bags
 from stbmta.files import atomic_write
-from stbmta.kernels import RBF, Linear
 
+from .cases import CASES, KERNELS
 from .heldout import HeldOut, compare
 
 __all__ = ["DATASETS", "draw", "run_demo"]
 
-# Name -> groups large enough to serve as the truth, the size of the bags drawn from them, and what they are.
-DATASETS: dict[str, tuple[Callable[[], Bags], int, str]] = {
-    "fair": (
-        lambda: datasets.load_fair().drop_small(100),
-        20,
-        "women by occupation and husband's occupation",
-    ),
-    "randhie": (
-        lambda: datasets.load_randhie().drop_small(100),
-        10,
-        "patients by plan, deductible and health",
-    ),
-    "digits": (
-        lambda: datasets.load_digits_blocks(),
-        5,
-        "images of digits, each class cut into eight blocks",
-    ),
-}
+DATASETS = {name: CASES[name] for name in ("fair", "randhie", "digits")}
+"""Data that come with the dependencies."""
 
 
 def run_demo(
@@ -54,10 +36,8 @@ def run_demo(
     load, bag_size, _ = DATASETS[dataset]
     groups = load()
     return {
-        "means": compare(groups, bag_size, Linear(), n_trials=n_trials, rng=seed, progress=progress),
-        "kernel mean embeddings": compare(
-            groups, bag_size, RBF("median"), n_trials=n_trials, rng=seed, progress=progress
-        ),
+        what: compare(groups, bag_size, kernel, n_trials=n_trials, rng=seed, progress=progress)
+        for what, kernel in KERNELS.items()
     }
 
 

@@ -15,18 +15,30 @@ import numpy.typing as npt
 from stbmta.bags import RNG, Bags
 from stbmta.estimators import MTA, RKMSE, STB, JamesStein, NaiveMean
 from stbmta.kernels import Kernel, Linear, as_kernel
-from stbmta.statistics import bag_statistics, cross_statistics
-from stbmta.truth import Truth, squared_error
+from stbmta.statistics import cross_statistics
+from stbmta.truth import Truth, squared_error, squared_norms
 
-__all__ = ["HeldOut", "compare", "methods"]
+__all__ = ["OVERALL", "HeldOut", "compare", "methods", "ratio_of_means"]
 
 Array = npt.NDArray[np.float64]
 
 
-def methods(kernel: Kernel | str, seed: int) -> dict[str, Any]:
+OVERALL = "all averaged"
+"""The average of all bags, for each bag: the best one can do where all means are the same."""
+
+
+def methods(kernel: Kernel | str, seed: int, *, overall: bool = False) -> dict[str, Any]:
     """Return an estimator for each method of the paper, none of which knows the truth.
 
     James-Stein needs vectors, so it is left out for other kernels than the linear one.
+
+    Parameters
+    ----------
+    kernel : Kernel or str
+    seed : int
+        Of the folds that choose parameters.
+    overall : bool, default=False
+        Also average all bags, for comparison.
 
     Examples
     --------
@@ -43,7 +55,26 @@ def methods(kernel: Kernel | str, seed: int) -> dict[str, Any]:
         "STB-0": STB(kernel, gamma=0.0, random_state=seed),
         "STB theory": STB(kernel, gamma="theory", c=None, random_state=seed),
         "STB weight": STB(kernel, random_state=seed),
+        **({OVERALL: STB(kernel, zeta=np.inf, gamma=0.0)} if overall else {}),
     }
+
+
+def ratio_of_means(error: Array, naive: Array) -> tuple[float, float]:
+    """Return the ratio of the averages over paired trials, and its standard error (delta method).
+
+    Parameters
+    ----------
+    error, naive : ndarray of shape (trials,)
+        At least two trials.
+
+    Examples
+    --------
+    >>> ratio_of_means(np.array([1.0, 2.0]), np.array([2.0, 4.0]))
+    (0.5, 0.0)
+    """
+    ratio = error.mean() / naive.mean()
+    rest = error - ratio * naive
+    return float(ratio), float(rest.std(ddof=1) / np.sqrt(len(rest)) / naive.mean())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +96,9 @@ class HeldOut:
     def ratio(self, method: str) -> tuple[float, float]:
         """Return the error of a method over that of the naive means, and its standard error.
 
-        Trials are paired: the standard error is that of a ratio of means (delta method).
+        See :func:`ratio_of_means`.
         """
-        error, naive = self.errors[method], self.errors["NE"]
-        ratio = error.mean() / naive.mean()
-        rest = error - ratio * naive
-        return float(ratio), float(rest.std(ddof=1) / np.sqrt(len(rest)) / naive.mean())
+        return ratio_of_means(self.errors[method], self.errors["NE"])
 
     def to_frame(self) -> Any:
         """Return error, ratio and standard error of each method as a pandas data frame."""
@@ -93,6 +121,7 @@ def compare(
     kernel: Kernel | str = "linear",
     *,
     n_trials: int = 20,
+    overall: bool = False,
     rng: RNG = None,
     progress: Callable[[], None] = lambda: None,
 ) -> HeldOut:
@@ -108,6 +137,8 @@ def compare(
         A bandwidth that is chosen from data is chosen once, from the whole groups.
     n_trials : int, default=20
         At least 2.
+    overall : bool, default=False
+        As for :func:`methods`.
     rng : {None, int, numpy.random.Generator}, optional
     progress : callable, optional
         Called after each trial.
@@ -120,14 +151,14 @@ def compare(
     True
     """
     kernel = as_kernel(kernel).resolve(groups)
-    norms = np.diagonal(bag_statistics(groups, kernel).gram)
+    norms = squared_norms(groups, kernel)
     errors: dict[str, list[float]] = {}
     generator = np.random.default_rng(rng)
     for _ in range(n_trials):
         bags = groups.subsample(bag_size, generator)
         truth = Truth(cross=cross_statistics(bags, groups, kernel), norms=norms)
         seed = int(generator.integers(2**31))
-        for name, estimator in methods(kernel, seed).items():
+        for name, estimator in methods(kernel, seed, overall=overall).items():
             estimator.fit(bags)
             error = squared_error(estimator.weights_, estimator.statistics_, truth).mean()
             errors.setdefault(name, []).append(float(error))

@@ -1,0 +1,188 @@
+"""Every method on real data, none of which knows the truth: where neighbors help, and where they do not."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stbmta.bags import Bags
+from stbmta.theory._table import format_table
+
+from ..cases import CASES, KERNELS
+from ..heldout import compare, ratio_of_means
+from ..runner import Arrays, Part, Scale, Store, generator, run_parts
+
+__all__ = ["RealData", "run"]
+
+Array = npt.NDArray[np.float64]
+
+TRIALS: dict[Scale, int] = {"quick": 4, "default": 40, "full": 200}
+_STEP = 4  # trials in a part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealData:
+    """Squared errors on real data.
+
+    Attributes
+    ----------
+    errors : mapping of (data set, what) to mapping of method to ndarray of shape (trials,)
+        What is "means" or "kernel mean embeddings".
+    shapes : mapping of str to tuple of int
+        Of each data set: number of bags, points in a bag, dimension.
+    missing : mapping of str to str
+        Data sets that could not be loaded, and why.
+    n_trials : int
+    seconds : float
+        Of all processes together.
+    """
+
+    errors: Mapping[tuple[str, str], Mapping[str, Array]]
+    shapes: Mapping[str, tuple[int, int, int]]
+    missing: Mapping[str, str]
+    n_trials: int
+    seconds: float
+
+    def ratio(self, dataset: str, what: str, method: str) -> tuple[float, float]:
+        """Return the error of a method over that of the naive means, and its standard error."""
+        errors = self.errors[dataset, what]
+        return ratio_of_means(errors[method], errors["NE"])
+
+    def to_frame(self) -> Any:
+        """Return ratios and standard errors as a pandas data frame, one row a data set, kernel and method."""
+        import pandas as pd
+
+        rows = []
+        for (dataset, what), errors in self.errors.items():
+            for method in errors:
+                ratio, error = self.ratio(dataset, what, method)
+                bags, size, dim = self.shapes[dataset]
+                rows.append(
+                    {
+                        "dataset": dataset,
+                        "what": what,
+                        "bags": bags,
+                        "bag_size": size,
+                        "dim": dim,
+                        "method": method,
+                        "ratio": ratio,
+                        "standard_error": error,
+                    }
+                )
+        return pd.DataFrame(rows)
+
+    def summary(self) -> str:
+        """Return a table for the means and one for the embeddings, as text."""
+        lines = [
+            f"Squared error, naive mean = 100, +- standard error over {self.n_trials} draws of small bags.",
+            "The truth is the mean of each whole group. All parameters were chosen without it.",
+        ]
+        for what in KERNELS:
+            names = [dataset for dataset, kind in self.errors if kind == what]
+            if not names:
+                continue
+            columns: dict[str, list[Any]] = {
+                "data": names,
+                "bags x size, dim": ["{} x {}, {}".format(*self.shapes[name]) for name in names],
+            }
+            for method in list(self.errors[names[0], what])[1:]:
+                cells = [self.ratio(name, what, method) for name in names]
+                columns[method] = [f"{100 * ratio:.1f}+-{100 * error:.1f}" for ratio, error in cells]
+            lines += ["", what, format_table(columns)]
+        lines += [f"{name} was left out: {reason}" for name, reason in self.missing.items()]
+        return "\n".join(lines)
+
+
+def run(
+    folder: str | os.PathLike[str],
+    *,
+    scale: Scale = "default",
+    seed: int = 0,
+    n_trials: int | None = None,
+    datasets: Sequence[str] | None = None,
+    resume: bool = False,
+    jobs: int | None = None,
+) -> RealData:
+    """Compare all methods on every data set that can be loaded.
+
+    Parameters
+    ----------
+    folder : path-like
+        Where the parts are kept.
+    scale : {"quick", "default", "full"}
+        4, 40 or 200 draws of small bags.
+    seed : int, default=0
+    n_trials : int, optional
+        In place of those of the scale, at least 2.
+    datasets : sequence of str, optional
+        Out of :data:`stbmta.validation.cases.CASES`; all by default.
+    resume : bool, default=False
+        Go on with what the folder holds.
+    jobs : int, optional
+        Number of processes.
+
+    Examples
+    --------
+    >>> found = run("real", datasets=["elnino"], n_trials=2, jobs=1)
+    >>> found.shapes
+    {'elnino': (12, 10, 1)}
+    """
+    count = TRIALS[scale] if n_trials is None else n_trials
+    names = list(CASES) if datasets is None else list(datasets)
+    for name in names:
+        if name not in CASES:
+            raise ValueError(f"there is no data set {name!r}; choose from {', '.join(CASES)}.")
+    groups, missing = {}, {}
+    for name in names:
+        try:
+            groups[name] = _groups(name)
+        except ModuleNotFoundError as error:
+            missing[name] = str(error)
+    store = Store(
+        folder,
+        {"experiment": "real", "seed": seed, "trials": count, "datasets": list(groups)},
+        resume=resume,
+    )
+    cells = [(name, what) for name in groups for what in KERNELS]
+    parts = [
+        Part(
+            name=f"{name}-{what}-{first:03d}".replace(" ", "-"),
+            work=trials_part,
+            arguments=(name, what, seed, first, min(first + _STEP, count)),
+        )
+        for name, what in cells
+        for first in range(0, count, _STEP)
+    ]
+    found = run_parts(store, parts, what="real data", jobs=jobs)
+    per_cell = len(parts) // max(len(cells), 1)
+    errors = {}
+    for k, cell in enumerate(cells):
+        mine = found[k * per_cell : (k + 1) * per_cell]
+        errors[cell] = {
+            key: np.concatenate([part[key] for part in mine]) for key in mine[0] if key != "seconds"
+        }
+    return RealData(
+        errors=errors,
+        shapes={name: (len(bags), CASES[name].bag_size, bags.dim) for name, bags in groups.items()},
+        missing=missing,
+        n_trials=count,
+        seconds=float(sum(part["seconds"] for part in found)),
+    )
+
+
+def trials_part(name: str, what: str, seed: int, first: int, last: int) -> Arrays:
+    """Return the errors of every method in some trials."""
+    rng = generator(seed, "real", name, what, first)
+    found = compare(
+        _groups(name), CASES[name].bag_size, KERNELS[what], n_trials=last - first, overall=True, rng=rng
+    )
+    return dict(found.errors)
+
+
+@lru_cache(maxsize=2)
+def _groups(name: str) -> Bags:
+    return CASES[name].load()
