@@ -1,0 +1,92 @@
+"""The commands, as a new user would call them."""
+
+import functools
+import json
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from stbmta import cli
+from stbmta.validation.reproduce import gaussian_table, toy
+from stbmta.validation.reproduce.published import GAUSSIAN_METHODS, TOY_METHODS
+
+from .test_aod import write
+
+runner = CliRunner()
+
+
+def call(*arguments):
+    return runner.invoke(cli.app, ["reproduce", *map(str, arguments)])
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """The commands with fewer bags and points of figures."""
+    monkeypatch.setattr(gaussian_table, "run", functools.partial(gaussian_table.run, n_bags=30))
+    monkeypatch.setattr(toy, "run", functools.partial(toy.run, settings=toy.SETTINGS[:2], n_trials=(1, 2)))
+
+
+def test_gaussian_table_prints_and_saves(tmp_path, small):
+    out = tmp_path / "g"
+    done = call("gaussian-table", "--quick", "--out", out, "--jobs", 1)
+    assert done.exit_code == 0, done.output
+    for piece in (
+        *GAUSSIAN_METHODS,
+        "UNIF",
+        "paper",
+        "no oracle",
+        "largest difference to the paper",
+        "s of work",
+    ):
+        assert piece in done.stdout
+    assert (out / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert "largest difference" in (out / "table.txt").read_text()
+    frame = pd.read_csv(out / "table.csv")
+    assert list(frame.columns) == ["model", "row", *GAUSSIAN_METHODS]
+    again = call("gaussian-table", "--quick", "--out", out, "--jobs", 1)
+    assert again.exit_code == 2
+    assert "go on with --resume" in again.stderr
+    readings = call("gaussian-table", "--quick", "--readings", "--out", tmp_path / "r", "--jobs", 1)
+    assert "CLUSTER, variance 0.1" in readings.stdout
+
+
+def test_toy_json_is_json_alone(tmp_path, small):
+    done = call("toy", "--quick", "--out", tmp_path / "t", "--jobs", 1, "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert {row["method"] for row in found["rows"]} >= set(TOY_METHODS)
+    assert found["rows"][0]["reference"] == 7.5
+    assert found["seconds"] > 0
+    resumed = call("toy", "--quick", "--out", tmp_path / "t", "--jobs", 1, "--resume")
+    assert "12 compared" in resumed.stdout
+    assert "this run took 0 s" in resumed.stdout
+
+
+def test_aod_needs_its_file(tmp_path):
+    missing = call("aod", "--data", tmp_path / "MISR1.mat", "--out", tmp_path / "a")
+    assert missing.exit_code == 2
+    assert "github.com/Han1Mar/stb_kme" in missing.stderr
+    path = write(tmp_path / "MISR1.mat", n_bags=8, n_pixels=60)
+    done = call("aod", "--data", path, "--quick", "--whole", "--out", tmp_path / "a", "--jobs", 1)
+    assert done.exit_code == 0, done.output
+    assert "22.73" in done.stdout
+    assert list(pd.read_csv(tmp_path / "a" / "table.csv").columns)[:2] == ["method", "decrease"]
+
+
+def test_real_takes_data_sets_by_name(tmp_path):
+    done = call("real", "--quick", "--dataset", "elnino", "--out", tmp_path / "r", "--jobs", 1)
+    assert done.exit_code == 0, done.output
+    assert "12 x 10, 1" in done.stdout
+    wrong = call("real", "--dataset", "weather", "--out", tmp_path / "s")
+    assert wrong.exit_code == 2
+    assert "no data set 'weather'" in wrong.stderr
+    both = call("real", "--quick", "--full", "--out", tmp_path / "s")
+    assert both.exit_code == 2
+    assert "not both" in both.stderr
+
+
+def test_processes_change_nothing(tmp_path):
+    alone = call("real", "--quick", "--dataset", "elnino", "--out", tmp_path / "a", "--jobs", 1, "--json")
+    pair = call("real", "--quick", "--dataset", "elnino", "--out", tmp_path / "b", "--jobs", 2, "--json")
+    assert json.loads(alone.stdout)["rows"] == json.loads(pair.stdout)["rows"]
