@@ -224,12 +224,7 @@ def run(
     )
     first = {s.name: _parts(s, "model", model_part, model, (proxy,), seed) for s in points}
     done = _run(store, first, "toy figures, choosing", jobs)
-    choices = {
-        s.name: choose(
-            {key: sum(part[key] for part in done[s.name]) for key in done[s.name][0] if key != "seconds"}
-        )
-        for s in points
-    }
+    choices = {name: choose(_total(parts)) for name, parts in done.items()}
     second = {s.name: _parts(s, "final", final_part, final, (proxy, choices[s.name]), seed) for s in points}
     evaluated = _run(store, second, "toy figures, evaluating", jobs)
     return Toy(
@@ -267,6 +262,11 @@ def _run(
     flat = [part for group in parts.values() for part in group]
     found = iter(run_parts(store, flat, what=what, jobs=jobs))
     return {name: [next(found) for _ in group] for name, group in parts.items()}
+
+
+def _total(parts: Sequence[Arrays]) -> Arrays:
+    """Return the sums of the errors over all parts."""
+    return {key: np.sum([part[key] for part in parts], axis=0) for key in parts[0] if key != "seconds"}
 
 
 def _label(setting: Setting) -> str:
