@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
+import scipy  # its parts load when first used
 
 from .bags import Bags
 from .files import atomic_write

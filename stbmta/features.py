@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
+import scipy  # its parts load when first used
 
 from .container import RNG
 from .jit.vector import WIDTH, aligned_zeros

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import cdist
+import scipy  # its parts load when first used
 
 if TYPE_CHECKING:
     from .bags import Bags
@@ -82,7 +82,7 @@ class RBF(Kernel):
         _check_bandwidth(self.bandwidth)
 
     def __call__(self, X: Array, Y: Array) -> Array:
-        return np.exp(cdist(X, Y, "sqeuclidean") / (-2 * _number(self.bandwidth) ** 2))
+        return np.exp(scipy.spatial.distance.cdist(X, Y, "sqeuclidean") / (-2 * _number(self.bandwidth) ** 2))
 
     def diagonal(self, X: Array) -> Array:
         return np.ones(len(X))
@@ -113,7 +113,7 @@ class Laplacian(Kernel):
         _check_bandwidth(self.bandwidth)
 
     def __call__(self, X: Array, Y: Array) -> Array:
-        return np.exp(cdist(X, Y, "cityblock") / -_number(self.bandwidth))
+        return np.exp(scipy.spatial.distance.cdist(X, Y, "cityblock") / -_number(self.bandwidth))
 
     def diagonal(self, X: Array) -> Array:
         return np.ones(len(X))
@@ -263,7 +263,7 @@ def _choose(bandwidth: Bandwidth, bags: "Bags", metric: Literal["euclidean", "ci
         count = min(_MEDIAN_POINTS, len(bags.data))
         chosen = np.random.default_rng(0).choice(len(bags.data), count, replace=False)
         points = bags.data[np.sort(chosen)].astype(np.float64)
-        distances = cdist(points, points, metric)[np.triu_indices(count, 1)]
+        distances = scipy.spatial.distance.cdist(points, points, metric)[np.triu_indices(count, 1)]
         value = float(np.median(distances)) if count > 1 else 0.0
     if value <= 0:
         raise ValueError(f"the {bandwidth} rule gives bandwidth 0 on these data; give a number instead.")

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
-import scipy.sparse
+import scipy  # its parts load when first used
 
 from .bags import Bags
 from .kernels import RBF, Kernel, as_kernel

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
-import scipy.sparse
+import scipy  # its parts load when first used
 
 from .similarity import known_mse
 from .statistics import BagStatistics

@@ -1,6 +1,7 @@
 """The package as a whole: what an import loads, files on disk, the command line, the README."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -34,6 +35,10 @@ def test_import_loads_nothing_heavy():
         "polars",
         "rich",
         "typer",
+        "scipy.linalg",
+        "scipy.sparse",
+        "scipy.spatial",
+        "scipy.special",
         "scipy.stats",
     ]
     assert run_python(code % heavy).stdout == "[]\n"
@@ -64,6 +69,30 @@ def test_no_cache_directory_is_not_an_error(tmp_path):
     )
     done = run_python(code)
     assert "[[0.80326533]]" in done.stdout, done.stderr
+
+
+LOST = """
+import os, pathlib, shutil
+import stbmta
+folder = pathlib.Path(os.environ["NUMBA_CACHE_DIR"])
+shutil.rmtree(folder)
+folder.write_text("in the way")
+print(stbmta.bag_statistics(stbmta.Bags.from_list([[1.0, 2.0]]), stbmta.RBF(1.0)).gram)
+"""
+
+
+def test_a_lost_cache_directory_is_not_an_error(tmp_path):
+    done = run_python(LOST, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")})
+    assert "[[0.80326533]]" in done.stdout, done.stderr
+
+
+def test_compiled_code_is_as_old_as_its_folder(tmp_path):
+    from stbmta.theory import _jit
+
+    (tmp_path / "a.py").write_text("x = 1")
+    before = _jit._stamp.__wrapped__(tmp_path)
+    (tmp_path / "b.py").write_text("y = 1")
+    assert _jit._stamp.__wrapped__(tmp_path) != before
 
 
 def test_atomic_write(tmp_path):
