@@ -191,6 +191,9 @@ def test_a_run_can_be_resumed_and_tells_everything(tmp_path):
     text = found.summary()
     for piece in ("(a) Different Bag Sizes", "(d) Clustered Bags", "(c) by bag size", "18 compared", FREE):
         assert piece in text
+    sizes = settings[2].sizes
+    average = sum(found.decrease(settings[2], "STB weight", size)[0] for size in sizes) / 50
+    assert f"{average:.1f} (61.5)" in text
     figures.draw_toy(found, tmp_path / "f.png")
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(ValueError, match="holds results of other settings"):

@@ -36,6 +36,7 @@ _STYLES: dict[str, tuple[str, str]] = {
     FREE: ("#D55E00", "*"),
     OVERALL: ("#D55E00", "_"),
 }
+_REFERENCE = "the authors' procedure re-run"
 
 
 @contextmanager
@@ -70,11 +71,8 @@ def draw_toy(found: Toy, path: Path) -> None:
             ax.set(title=f"({name}) {title}", xlabel=x, ylabel="decrease of the error in %")
             ax.axhline(0, color="black", linewidth=0.6)
             ax.spines[["top", "right"]].set_visible(False)
-        named = {
-            label: line
-            for ax in axes.flat
-            for line, label in zip(*ax.get_legend_handles_labels(), strict=True)
-        }
+        pairs = [pair for ax in axes.flat for pair in zip(*ax.get_legend_handles_labels(), strict=True)]
+        named = {label: handle for handle, label in sorted(pairs, key=lambda pair: pair[1] == _REFERENCE)}
         figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=4, frameon=False)
 
 
@@ -101,7 +99,7 @@ def _toy_panel(ax: Any, found: Toy, name: str) -> None:
             if name == "c":
                 known = [(size, values[k]) for size, values in TOY_BY_SIZE.items()]
             ax.plot(*np.transpose(known), "o", ms=9, mfc="none", mec=color, mew=0.8)
-    ax.plot([], [], "o", ms=9, mfc="none", mec="black", mew=0.8, label="reference")
+    ax.plot([], [], "o", ms=9, mfc="none", mec="black", mew=0.8, label=_REFERENCE)
 
 
 def draw_gaussian(table: GaussianTable, path: Path) -> None:

@@ -17,7 +17,7 @@ from stbmta.theory._table import format_table
 from ..heldout import ratio_of_means
 from ..runner import Arrays, Part, Scale, Store, run_parts
 from .methods import Choice
-from .published import CLIPPED, TOY, TOY_BY_SIZE, TOY_METHODS
+from .published import CLIPPED, TOY, TOY_BY_BAG, TOY_BY_SIZE, TOY_METHODS
 from .toy_trials import METHODS, PROXY_SIZE, SETTINGS, Setting, choose, final_part, model_part
 
 __all__ = ["FIGURES", "Toy", "run"]
@@ -144,13 +144,15 @@ class Toy:
 
     def _by_size(self, setting: Setting) -> list[str]:
         sizes = np.unique(setting.sizes).tolist()
-        columns: dict[str, list[str]] = {"bag size": [str(size) for size in sizes]}
+        columns: dict[str, list[str]] = {"bag size": [*map(str, sizes), "mean over bags"]}
         for k, method in enumerate(TOY_METHODS):
             columns[method] = cells = []
             for size in sizes:
                 value, error = self.decrease(setting, method, size)
                 known = f" ({TOY_BY_SIZE[size][k]:.1f})" if size in TOY_BY_SIZE else ""
                 cells.append(f"{value:.1f}+-{error:.1f}{known}")
+            average = np.mean([self.decrease(setting, method, size)[0] for size in setting.sizes])
+            cells.append(f"{average:.1f} ({TOY_BY_BAG[k]:.1f})")
         return [
             "(c) by bag size; in brackets the reference, whose standard error is about 1 up to 100 points "
             "and 1 to 4.6 above",
