@@ -12,6 +12,7 @@ from stbmta import (
     datasets,
     gaussian_truth,
     grid,
+    grid_mta,
     known_means,
     proxy_truth,
     weights,
@@ -64,15 +65,15 @@ def test_stb_agrees_with_plain_loops(arrays, clip):
 def test_mta_agrees_with_plain_loops(arrays, clip, batch):
     s, truth, G, U, mse = problem(arrays)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grid, "_BATCH", batch)
-        found = grid.mta_stb_grid(s, truth, [0.0, 1.0, 2.5], [0.0, 3.0, 40.0], clip=clip)
+        patch.setattr(grid_mta, "_BATCH", batch)
+        found = grid_mta.mta_stb_grid(s, truth, [0.0, 1.0, 2.5], [0.0, 3.0, 40.0], clip=clip)
     for z, zeta in enumerate([0.0, 1.0, 2.5]):
         A = naive.neighbors(U, mse, zeta).astype(float)
         for g, gamma in enumerate([0.0, 3.0, 40.0]):
             expected = loop_errors(naive.mta(A, mse, gamma), G, truth, clip)
             assert found.errors[z, g] == pytest.approx(expected, rel=1e-8, abs=1e-11)
     average = np.maximum(U, 0).sum() / max(len(s) * (len(s) - 1), 1)
-    constant = grid.mta_constant_grid(s, truth, [0.0, 0.5, 4.0], clip=clip)
+    constant = grid_mta.mta_constant_grid(s, truth, [0.0, 0.5, 4.0], clip=clip)
     for g, gamma in enumerate([0.0, 0.5, 4.0]):
         if average == 0 and gamma > 0:  # nobody can be told apart: the average by inverse variance
             W = np.tile((1 / mse) / (1 / mse).sum(), (len(s), 1))
@@ -88,10 +89,10 @@ def test_known_variance_uses_the_gaussian_tests(rng):
     s, truth = bag_statistics(Bags.from_list([x[None] for x in points])), known_means(means)
     zetas, gammas = [1.5, 3.0, np.inf], [0.0, 0.3, 1.0]
     weight = grid.neighbor_paths(s, truth, zetas, variance=1.0).weight(gammas)
-    mta = grid.mta_stb_grid(s, truth, zetas[:2], [0.0, 0.5, 5.0, 9.0], variance=1.0)
-    solved = grid.mta_stb_grid(s, truth, zetas[:2], [0.0, 0.5, 5.0, 9.0], variance=1.0, clip=True)
-    constant = grid.mta_constant_grid(s, truth, gammas, variance=1.0)
-    assert len(mta.values) > grid._SOLVES  # else the eigendecomposition is not used
+    mta = grid_mta.mta_stb_grid(s, truth, zetas[:2], [0.0, 0.5, 5.0, 9.0], variance=1.0)
+    solved = grid_mta.mta_stb_grid(s, truth, zetas[:2], [0.0, 0.5, 5.0, 9.0], variance=1.0, clip=True)
+    constant = grid_mta.mta_constant_grid(s, truth, gammas, variance=1.0)
+    assert len(mta.values) > grid_mta._SOLVES  # else the eigendecomposition is not used
     for z, zeta in enumerate(zetas):
         N = ((points[:, None] - points[None]) ** 2).sum(axis=2) <= zeta * 6
         for g, gamma in enumerate(gammas):
@@ -143,7 +144,7 @@ def test_results_tell_and_bad_input_is_refused(rng):
     zeta, gamma, error = found.best()
     assert error == found.errors.min() == found.to_frame().loc[zeta, gamma]
     assert f"gamma = {gamma:g}, zeta = {zeta:g}" in found.summary()
-    constant = grid.mta_constant_grid(s, truth, [1.0])
+    constant = grid_mta.mta_constant_grid(s, truth, [1.0])
     assert constant.best().zeta is None
     assert "zeta" not in constant.summary()
     assert constant.to_frame().shape == (1, 1)
@@ -156,7 +157,7 @@ def test_results_tell_and_bad_input_is_refused(rng):
     with pytest.raises(ValueError, match="zetas must be a list of numbers"):
         grid.neighbor_paths(s, truth, [])
     with pytest.raises(ValueError, match="gammas must be numbers of at least 0"):
-        grid.mta_stb_grid(s, truth, [1.0], [-1.0])
+        grid_mta.mta_stb_grid(s, truth, [1.0], [-1.0])
     with pytest.raises(ValueError, match="need statistics of the linear kernel"):
         grid.neighbor_paths(
             bag_statistics(Bags.from_list([[1.0, 2.0]]), RBF(1.0)), known_means([[1.0]]), [1.0]
@@ -167,12 +168,12 @@ def test_mta_const_when_no_two_means_can_be_told_apart():
     """Every U is below 0: the limit of the weights is the average by inverse variance."""
     s = bag_statistics(Bags.from_list([[0.0, 2.0], [-1.0, 3.0]]))
     assert (s.mmd2() <= 0).all()
-    found = grid.mta_constant_grid(s, known_means([[0.0], [4.0]]), [0.0, 1.0, 7.0])
+    found = grid_mta.mta_constant_grid(s, known_means([[0.0], [4.0]]), [0.0, 1.0, 7.0])
     np.testing.assert_allclose(found.errors, [[5.0, 5.0, 5.0]])
     s = bag_statistics(Bags.from_list([[0.0, 2.0], [-1.0, 3.0 + 1e-3]]))
     W = np.array([[0.8, 0.2], [0.8, 0.2]])
     np.testing.assert_allclose(W, weights.mta_constant(s), atol=1e-3)
     expected = ((W @ s.means - [[0.0], [4.0]]) ** 2).mean()
-    assert grid.mta_constant_grid(s, known_means([[0.0], [4.0]]), [1.0]).errors[0, 0] == pytest.approx(
+    assert grid_mta.mta_constant_grid(s, known_means([[0.0], [4.0]]), [1.0]).errors[0, 0] == pytest.approx(
         expected, rel=1e-3
     )

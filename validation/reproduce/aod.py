@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from stbmta.bags import Bags
 from stbmta.datasets import load_misr1
-from stbmta.grid import mta_constant_grid, mta_stb_grid, neighbor_paths
+from stbmta.grid import neighbor_paths
+from stbmta.grid_mta import mta_constant_grid, mta_stb_grid
 from stbmta.kernels import RBF
 from stbmta.statistics import BagStatistics, bag_statistics, cross_statistics
 from stbmta.truth import Truth, squared_error, squared_norms

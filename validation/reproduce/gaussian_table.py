@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from stbmta import datasets, weights
 from stbmta.fission import FissionTuning, choose_stb, fission
-from stbmta.grid import mta_stb_grid, neighbor_paths
+from stbmta.grid import neighbor_paths
+from stbmta.grid_mta import mta_stb_grid
 from stbmta.similarity import known_mse
 from stbmta.statistics import BagStatistics, bag_statistics
 from stbmta.truth import known_means, squared_error

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from stbmta import datasets
 from stbmta.bags import Bags
-from stbmta.grid import mta_constant_grid, mta_stb_grid, neighbor_paths
+from stbmta.grid import neighbor_paths
+from stbmta.grid_mta import mta_constant_grid, mta_stb_grid
 from stbmta.kernels import RBF
 from stbmta.statistics import BagStatistics, bag_statistics
 from stbmta.truth import Truth, gaussian_truth, proxy_truth, squared_error
