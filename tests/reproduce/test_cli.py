@@ -2,6 +2,10 @@
 
 import functools
 import json
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -90,3 +94,40 @@ def test_processes_change_nothing(tmp_path):
     alone = call("real", "--quick", "--dataset", "elnino", "--out", tmp_path / "a", "--jobs", 1, "--json")
     pair = call("real", "--quick", "--dataset", "elnino", "--out", tmp_path / "b", "--jobs", 2, "--json")
     assert json.loads(alone.stdout)["rows"] == json.loads(pair.stdout)["rows"]
+
+
+def children(pid):
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for processes in /proc")
+def test_workers_leave_when_the_command_is_killed(tmp_path):
+    out = tmp_path / "t"
+    code = "import sys; from stbmta.cli import main; sys.argv[1:] = %r; main()"
+    arguments = ["reproduce", "toy", "--full", "--out", str(out), "--jobs", "2"]
+    command = subprocess.Popen([sys.executable, "-c", code % arguments])
+    try:
+        for _ in range(600):
+            if list(out.glob("parts/*.npz")):
+                break
+            assert command.poll() is None
+            time.sleep(0.1)
+        workers = children(command.pid)
+        assert len(workers) >= 2
+    finally:
+        command.kill()
+        command.wait()
+    for _ in range(600):
+        if not any(alive(worker) for worker in workers):
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail(f"{workers} are still at work")
+
+
+def alive(pid):
+    """Whether a process runs; one that has ended but was not collected by its new parent does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
