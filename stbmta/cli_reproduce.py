@@ -1,6 +1,8 @@
 """The commands ``stbmta reproduce gaussian-table | toy | aod | real``."""
 
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -67,11 +69,13 @@ def gaussian_table(
     from stbmta.validation.reproduce import figures, gaussian_table
     from stbmta.validation.runner import choose_scale
 
-    started = time.perf_counter()
-    found = gaussian_table.run(
-        out, scale=choose_scale(quick, full), seed=seed, readings=readings, resume=resume, jobs=jobs
+    scale = choose_scale(quick, full)
+    _run(
+        lambda: gaussian_table.run(out, scale=scale, seed=seed, readings=readings, resume=resume, jobs=jobs),
+        figures.draw_gaussian,
+        out,
+        as_json,
     )
-    _finish(found, figures.draw_gaussian, out, as_json, time.perf_counter() - started)
 
 
 def toy(
@@ -93,21 +97,18 @@ def toy(
 
     Example: stbmta reproduce toy --quick
     """
-    from stbmta.validation.reproduce import figures
-    from stbmta.validation.reproduce.toy import run
+    from stbmta.validation.reproduce import figures, toy
     from stbmta.validation.runner import choose_scale
 
-    started = time.perf_counter()
-    found = run(
+    scale, few = choose_scale(quick, full), True if reference else None
+    _run(
+        lambda: toy.run(
+            out, scale=scale, seed=seed, proxy=proxy, reference_only=few, resume=resume, jobs=jobs
+        ),
+        figures.draw_toy,
         out,
-        scale=choose_scale(quick, full),
-        seed=seed,
-        proxy=proxy,
-        reference_only=True if reference else None,
-        resume=resume,
-        jobs=jobs,
+        as_json,
     )
-    _finish(found, figures.draw_toy, out, as_json, time.perf_counter() - started)
 
 
 def aod(
@@ -129,13 +130,16 @@ def aod(
 
     Example: stbmta reproduce aod --data MISR1.mat --full
     """
-    from stbmta.validation.reproduce import figures
-    from stbmta.validation.reproduce.aod import run
+    from stbmta.validation.reproduce import aod, figures
     from stbmta.validation.runner import choose_scale
 
-    started = time.perf_counter()
-    found = run(out, data, scale=choose_scale(quick, full), seed=seed, whole=whole, resume=resume, jobs=jobs)
-    _finish(found, figures.draw_aod, out, as_json, time.perf_counter() - started)
+    scale = choose_scale(quick, full)
+    _run(
+        lambda: aod.run(out, data, scale=scale, seed=seed, whole=whole, resume=resume, jobs=jobs),
+        figures.draw_aod,
+        out,
+        as_json,
+    )
 
 
 def real(
@@ -154,34 +158,42 @@ def real(
 
     Example: stbmta reproduce real --dataset fair --dataset elnino
     """
-    from stbmta.validation.reproduce import figures
-    from stbmta.validation.reproduce.real import run
+    from stbmta.validation.reproduce import figures, real
     from stbmta.validation.runner import choose_scale
 
-    started = time.perf_counter()
-    found = run(
-        out, scale=choose_scale(quick, full), seed=seed, datasets=dataset or None, resume=resume, jobs=jobs
+    scale = choose_scale(quick, full)
+    _run(
+        lambda: real.run(out, scale=scale, seed=seed, datasets=dataset or None, resume=resume, jobs=jobs),
+        figures.draw_real,
+        out,
+        as_json,
     )
-    _finish(found, figures.draw_real, out, as_json, time.perf_counter() - started)
 
 
-def _finish(found: Any, draw: Any, out: Path, as_json: bool, elapsed: float) -> None:
-    """Save table and figure in the folder, and print the table, or JSON alone."""
+def _run(work: Callable[[], Any], draw: Callable[[Any, Path], None], out: Path, as_json: bool) -> None:
+    """Do the work, save table and figure in the folder, and print the table, or JSON alone."""
     import json
 
     from .files import atomic_write
 
-    frame = found.to_frame().reset_index(drop=False)
-    with atomic_write(out / "table.csv", "w") as file:
-        frame.drop(columns="index", errors="ignore").to_csv(file, index=False)
+    started = time.perf_counter()
+    try:
+        found = work()
+    except KeyboardInterrupt:
+        print(f"stbmta: interrupted. What is done is kept in {out}; go on with --resume.", file=sys.stderr)
+        raise typer.Exit(130) from None
+    elapsed = time.perf_counter() - started
+    frame = found.to_frame().reset_index().drop(columns="index", errors="ignore")
     text = found.summary()
+    with atomic_write(out / "table.csv", "w") as file:
+        frame.to_csv(file, index=False)
     with atomic_write(out / "table.txt", "w") as file:
         file.write(text + "\n")
     draw(found, out / "figure.png")
     if as_json:
-        rows = json.loads(frame.drop(columns="index", errors="ignore").to_json(orient="records"))
+        rows = json.loads(frame.to_json(orient="records"))
         print(json.dumps({"seconds": found.seconds, "elapsed": elapsed, "rows": rows}))
         return
     print(text)
     print(f"\n{found.seconds:.0f} s of work in all processes together; this run took {elapsed:.0f} s.")
-    print(f"Saved in {out}: figure.png, table.csv, table.txt; go on after an interruption with --resume.")
+    print(f"Saved in {out}: figure.png, table.csv, table.txt.")

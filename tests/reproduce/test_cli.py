@@ -96,6 +96,16 @@ def test_processes_change_nothing(tmp_path):
     assert json.loads(alone.stdout)["rows"] == json.loads(pair.stdout)["rows"]
 
 
+def test_an_interruption_says_how_to_go_on(tmp_path, monkeypatch):
+    def interrupted(*arguments, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(toy, "run", interrupted)
+    done = call("toy", "--out", tmp_path / "t")
+    assert done.exit_code == 130
+    assert "go on with --resume" in done.stderr
+
+
 def children(pid):
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
