@@ -250,8 +250,7 @@ def stated_probabilities(alpha: ArrayLike) -> EventProbabilities:
     0.05
     """
     alpha = check.alpha(alpha)
-    once, twice = np.minimum(alpha, 1.0), np.minimum(2 * alpha, 1.0)
-    return EventProbabilities(A=once, B=once, C=twice, C_prime=once)
+    return EventProbabilities(A=alpha, B=alpha, C=np.minimum(2 * alpha, 1.0), C_prime=alpha)
 
 
 def event_probabilities(

@@ -41,31 +41,31 @@ TESTS = {
     "_bounded_norms": ("formulas", "levels", "monte_carlo"),
     "_bounded_pairs": ("formulas", "levels", "errata"),
     "_bounded_q": ("formulas", "levels", "errata"),
-    "_check": ("formulas", "theorems", "planning", "exact", "covering_sets", "domains"),
+    "_check": ("formulas", "theorems", "planning", "exact", "covering_sets"),
     "_cover": ("covering",),
     "_gaussian_deviations": ("formulas", "levels", "monte_carlo"),
     "_quadratic": ("levels", "formulas"),
-    "_roots": ("exact", "planning", "domains"),
+    "_roots": ("exact", "planning"),
     "_settings": ("planning",),
-    "_table": ("domains", "exact"),
+    "_table": ("exact",),
     "_talagrand": ("formulas", "levels"),
     "bounded": ("formulas", "events", "errata"),
     "concentration": ("levels",),
-    "confidence": ("exact", "domains"),
+    "confidence": ("exact",),
     "covering": ("covering",),
     "covering_exact": ("covering",),
     "covering_sets": ("covering_sets",),
     "dimension": ("dimension",),
     "errors": ("theorems",),
     "events": ("events",),
-    "exact": ("exact", "rates", "domains"),
+    "exact": ("exact", "rates"),
     "gaussian": ("formulas", "events", "errata", "exact"),
-    "laws": ("laws", "exact", "domains"),
+    "laws": ("laws", "exact"),
     "planning": ("planning",),
     "pvalues": ("pvalues",),
     "registry": ("registry",),
     "sharp": ("sharp", "theorems"),
-    "tables": ("exact", "domains"),
+    "tables": ("exact",),
     "theorems": ("formulas", "theorems", "errata"),
     "traces": ("dimension",),
 }
@@ -232,7 +232,8 @@ def run_tests(constant: Constant, value: float) -> dict[str, Any]:
     ]
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # Hypothesis was imported before the fork
     example = f"tests/test_doctests.py::test_examples_run[stbmta.theory.{constant.module}]"
-    files = [f"tests/theory/test_{name}.py" for name in TESTS.get(constant.module, ())]
+    names = dict.fromkeys((*TESTS.get(constant.module, ()), "domains"))
+    files = [f"tests/theory/test_{name}.py" for name in names]
     status = pytest.main([*options, example, *files], plugins=[first])
     return {
         "new": value,

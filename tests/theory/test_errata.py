@@ -116,6 +116,7 @@ def test_e6_below_its_domain_the_printed_threshold_accepts_everybody():
     printed = gaussian.zeta(tau, bags, dim, alpha, printed=True)
     wrong = gaussian.exact_event_probabilities(tau, printed, bags, dim)
     right = gaussian.exact_event_probabilities(tau, gaussian.zeta(tau, bags, dim, alpha), bags, dim)
+    assert gaussian.zeta(tau, bags, dim, alpha) == 0
     assert wrong.A == 1
     assert alpha >= right.A
     allowed = gaussian.tau_min(bags, dim, alpha)

@@ -38,6 +38,25 @@ def test_inner_products_and_norms():
     assert not events.large_norm(e, 0.0, sigma=2.0)
 
 
+@pytest.mark.parametrize("sigma", [{}, {"sigma": 1.0}, {"sigma": 3.0}])
+def test_each_event_turns_at_its_radius(sigma):
+    """Half a percent below and above; without sigma it is one."""
+    unit = sigma.get("sigma", 1.0)
+    for factor in (0.995, 1.005):
+        outside = factor > 1
+        square = np.array([[0.0, 1.7 * factor * unit**2], [1.7 * factor * unit**2, 0.0]])
+        assert events.similar_pairs(square, 1.7, **sigma)[0, 1] != outside
+        assert events.separated_pairs(square, 1.7, **sigma)[0, 1] == outside
+        assert events.false_positive(np.ones((2, 2)), square, 1.7, **sigma) == outside
+        assert events.false_negative(np.eye(2), square, 1.7, **sigma) != outside
+        length = unit * np.sqrt(1.7 * factor)
+        e = np.array([[length, 0.0], [length, 0.0]])
+        assert events.large_inner_product(e, 1.7, **sigma) == outside
+        assert events.large_norm(e, 0.7, **sigma) == outside
+    apart = np.array([[100.0 * unit, 0.0], [0.0, 1.0]])  # an error is no pair with itself
+    assert not events.large_inner_product(apart, 0.0, **sigma)
+
+
 def test_similarity_tests_include_or_exclude_equality_as_printed():
     assert gaussian.is_neighbor(4.0, zeta=2.0, dim=10, n=5)  # 2 * 10 / 5
     assert not gaussian.is_neighbor(4.01, zeta=2.0, dim=10, n=5)
@@ -80,5 +99,11 @@ def test_stated_probabilities_and_their_sum():
     stated = gaussian.stated_probabilities(0.01)
     assert (stated.A, stated.B, stated.C, stated.C_prime) == (0.01, 0.01, 0.02, 0.01)
     assert stated.total == pytest.approx(0.05)
-    assert gaussian.stated_probabilities(0.7).total == 1
+    large = gaussian.stated_probabilities(0.7)
+    assert (large.A, large.C, large.total) == (0.7, 1, 1)
+    hopeless = gaussian.event_probabilities(0.001, 2.0, 100, 10)
+    assert (hopeless.A, hopeless.B, hopeless.C, hopeless.C_prime) == (1, 1, 1, 1)
+    hopeless = gaussian.exact_event_probabilities(0.001, 2.0, 100, 10)
+    assert (hopeless.A, hopeless.B, hopeless.C) == (1, 1, 1)
+    assert 0.999 < hopeless.C_prime <= 1
     assert "C': norm" in stated.summary()
