@@ -41,8 +41,10 @@ _LAZY = {
     "JamesStein": "estimators",
     "MTA": "estimators",
     "NaiveMean": "estimators",
+    "PairPValues": "pairs",
     "RKMSE": "estimators",
     "STB": "estimators",
+    "pair_pvalues": "pairs",
 }
 _LAZY_MODULES = {"datasets", "estimators", "theory", "validation"}
 
@@ -59,6 +61,7 @@ __all__ = [
     "Linear",
     "NaiveMean",
     "NeighborAverages",
+    "PairPValues",
     "Polynomial",
     "Precomputed",
     "bag_statistics",
@@ -71,6 +74,7 @@ __all__ = [
     "known_means",
     "neighbor_averages",
     "neighbors",
+    "pair_pvalues",
     "proxy_truth",
     "set_num_threads",
     "squared_error",
