@@ -13,6 +13,7 @@ bags, the smallest dimension, bag size or alpha.
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import signature
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -229,12 +230,7 @@ def solve(
     2151
     """
     given = dict(zip(_NAMES, (n_bags, dim, n, alpha, tau, covering_ratio, improvement), strict=True))
-    missing = _missing(given, setting)
-    _check_domains(given)
-    rules = _rules(setting, thresholds, theorem, C, L, trace)
-    numbers = {k: float(v) for k, v in given.items() if v is not None and v != "smallest"}
-    numbers.setdefault("n", 1.0)
-    answer, reason = _answer(missing, numbers, rules, theorem)
+    answer, reason, _ = _plan(given, setting, theorem, _rules(setting, thresholds, theorem, C, L, trace))
     if reason:
         warnings.warn(reason, NoSolutionWarning, stacklevel=2)
     return answer
@@ -253,7 +249,8 @@ def table(setting: SettingName = "gaussian", **arguments: Any) -> PlanTable:
     Returns
     -------
     PlanTable
-        One row for each combination, the last sequence running fastest.
+        One row for each combination, the last sequence running fastest. Where tau is "smallest", the column has the
+        number that this comes to.
 
     Examples
     --------
@@ -265,16 +262,24 @@ def table(setting: SettingName = "gaussian", **arguments: Any) -> PlanTable:
      1,000   0.05    1  exact         3,199.3
      1,000   0.05  0.1  exact       207,520.4
     """
+    defaults = {k: p.default for k, p in signature(solve).parameters.items()}
+    options = {k: defaults[k] for k in ("thresholds", "theorem", "C", "L", "trace")}
+    unknown = arguments.keys() - {*_NAMES, *options}
+    if unknown:
+        raise TypeError(f"table() has no argument {', '.join(sorted(unknown))}.")
+    arguments.setdefault("tau", defaults["tau"])
     grids = {k: _as_list(v) for k, v in arguments.items()}
     rows = [dict(zip(grids, values, strict=True)) for values in product(*grids.values())]
-    complete = dict.fromkeys(_NAMES) | {"tau": "smallest"}
-    solved = _missing(complete | {k: v[0] for k, v in grids.items() if k in _NAMES}, setting)
+    solved = _missing(dict.fromkeys(_NAMES) | {k: v[0] for k, v in grids.items() if k in _NAMES}, setting)
     answers, reasons = [], []
     for row in rows:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", NoSolutionWarning)
-            answers.append(solve(setting, **row))
-        reasons.append(str(caught[0].message) if caught else "")
+        choice = options | {k: v for k, v in row.items() if k in options}
+        rules = _rules(setting, **choice)
+        given = dict.fromkeys(_NAMES) | {k: v for k, v in row.items() if k in _NAMES}
+        answer, reason, tau = _plan(given, setting, choice["theorem"], rules)
+        row["tau"] = tau if row["tau"] == "smallest" else row["tau"]
+        answers.append(answer)
+        reasons.append(reason)
     columns = {k: tuple(row[k] for row in rows) for k in grids if k != solved}
     return PlanTable(columns={**columns, solved: tuple(answers)}, solved=solved, reasons=tuple(reasons))
 
@@ -337,8 +342,18 @@ def _rules(setting: str, thresholds: str, theorem: str, C: float, L: float, trac
     )
 
 
-def _answer(missing: str, numbers: dict[str, float], rules: Setting, theorem: Theorem) -> tuple[float, str]:
-    """Value of the missing argument, and why there is none."""
+def _plan(given: dict[str, Any], setting: str, theorem: Theorem, rules: Setting) -> tuple[float, str, float]:
+    """Value of the missing argument, why there is none, and the tau that it belongs to."""
+    missing = _missing(given, setting)
+    _check_domains(given)
+    numbers = {k: float(v) for k, v in given.items() if v is not None and v != "smallest"}
+    numbers.setdefault("n", 1.0)
+    return _answer(missing, numbers, rules, theorem)
+
+
+def _answer(
+    missing: str, numbers: dict[str, float], rules: Setting, theorem: Theorem
+) -> tuple[float, str, float]:
     threshold = {k: numbers[k] for k in _THRESHOLD_NAMES if k in numbers and k != missing}
     if missing in _THRESHOLD_NAMES:
         tau, reason = _tau_wanted(numbers, theorem)
@@ -347,10 +362,10 @@ def _answer(missing: str, numbers: dict[str, float], rules: Setting, theorem: Th
             value = float("nan")
         if np.isnan(value) and not reason:
             reason = f"No {missing} makes tau = {tau:g} large enough for the tests."
-        return value, reason
+        return value, reason, tau
     smallest = rules.smallest_tau(**threshold)
     if missing == "tau" and "improvement" not in numbers:
-        return smallest, ""
+        return smallest, "", smallest
     if missing == "tau":
         tau, reason = _tau_wanted(numbers, theorem)
     else:
@@ -358,15 +373,15 @@ def _answer(missing: str, numbers: dict[str, float], rules: Setting, theorem: Th
     if not reason and tau < smallest * (1 - _ROUNDING):
         reason = f"tau = {tau:g} is too small for the tests, which need tau >= {smallest:g}."
     if reason:
-        return float("nan"), reason
+        return float("nan"), reason, tau
     if missing == "tau":
-        return tau, ""
+        return tau, "", tau
     if missing == "improvement":
-        return 1 - factor(tau, numbers["covering_ratio"], theorem), ""
+        return 1 - factor(tau, numbers["covering_ratio"], theorem), "", tau
     value = factor_covering_ratio(1 - numbers["improvement"], tau, theorem)
     if value <= 0:
-        return float("nan"), f"At tau = {tau:g} no covering is small enough for that improvement."
-    return min(value, 1.0), ""
+        return float("nan"), f"At tau = {tau:g} no covering is small enough for that improvement.", tau
+    return min(value, 1.0), "", tau
 
 
 def _tau_wanted(numbers: dict[str, float], theorem: Theorem) -> tuple[float, str]:

@@ -215,3 +215,17 @@ def test_a_table_has_one_row_for_each_combination():
         planning.table(n_bags=100, dim=1000, alpha=0.05, tau=[0.01], covering_ratio=0.1)
     with pytest.raises(ValueError, match="Leave exactly one"):
         planning.table(n_bags=[10, 20])
+    with pytest.raises(TypeError, match="no argument bags"):
+        planning.table(bags=10)
+
+
+def test_a_table_tells_the_smallest_tau():
+    plans = planning.table(**GAUSSIAN, covering_ratio=[0.1, 0.2], thresholds="exact")
+    assert plans.columns["tau"] == (gaussian.exact_tau(100, 1e6, 0.05),) * 2
+    wanted = planning.table(n_bags=100, dim=None, alpha=0.05, covering_ratio=0.1, improvement=0.5)
+    assert wanted.columns["tau"][0] == planning.factor_tau(0.5, 0.1)
+    assert gaussian.tau_min(100, wanted.columns["dim"][0], 0.05) == pytest.approx(wanted.columns["tau"][0])
+    for name, value in (("C", 400.0), ("theorem", "same_data"), ("thresholds", "exact")):
+        assert planning.table(**GAUSSIAN, covering_ratio=0.1, **{name: value}).columns["improvement"][
+            0
+        ] == solve(**GAUSSIAN, covering_ratio=0.1, **{name: value})
