@@ -91,7 +91,7 @@ def risk(
 
 
 def gamma(tau: ArrayLike, c: ArrayLike, c_prime: ArrayLike, ell: ArrayLike, n_neighbors: ArrayLike) -> Value:
-    """Shrinkage that minimizes `risk`: ``1 - (D - ell) / (D + u tau)``, clipped to [0, 1].
+    """Shrinkage that minimizes `risk`: ``1 - (D - ell)_+ / (D + u tau)``.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def gamma(tau: ArrayLike, c: ArrayLike, c_prime: ArrayLike, ell: ArrayLike, n_ne
     0.33333333333333337
     """
     tau, _, spread, ell, u = _events(tau, c, c_prime, ell, n_neighbors)
-    return 1 - np.clip((spread - ell) / (spread + u * tau), 0.0, 1.0)
+    return 1 - np.maximum((spread - ell) / (spread + u * tau), 0.0)
 
 
 def bound(tau: ArrayLike, c: ArrayLike, c_prime: ArrayLike, ell: ArrayLike, n_neighbors: ArrayLike) -> Value:

@@ -63,19 +63,18 @@ def gaussian_vectors(rng, draws):
         yield from compare("pair_distance_lower", law, distance, {"tau": tau, "dim": dim})
 
 
-def axis_points(rng, size, dim):
-    """Points e_J with J uniform over the axes: norm 1, mean 1/d, covariance (I - 11'/d) / d."""
-    return np.eye(dim)[rng.integers(dim, size=size)]
-
-
-def bounded_means(rng, draws, n=20):
-    """Means of n bounded points: two points on the line, and the axes of a space."""
-    for law, dim in (("two points", 1), ("axes, d = 8", 8)):
+def bounded_means(rng, draws):
+    """Means of bounded points: -1 and 1 on the line, and the axes e_J of a space, J uniform."""
+    for law, dim, n in (
+        ("two points, n = 20", 1, 20),
+        ("two points, n = 1e6", 1, 10**6),
+        ("axes, n = 1e6", 8, 10**6),
+    ):
         if dim == 1:
             mean, trace, op = 0.8, 1 - 0.8**2, 1 - 0.8**2  # -1 with probability 0.1, else 1
             means = (2 * rng.binomial(n, 0.9, size=draws) / n - 1)[:, np.newaxis]
             center = np.array([mean])
-        else:
+        else:  # covariance (I - 11'/d) / d
             mean, trace, op = 1 / np.sqrt(dim), 1 - 1 / dim, 1 / dim
             means = rng.multinomial(n, np.full(dim, 1 / dim), size=draws) / n
             center = np.full(dim, 1 / dim)
@@ -114,7 +113,7 @@ def lower_deviation(bound, law, values, arguments):
         yield Deviation(bound, law, t, allowed, int(failed.sum()), len(values))
 
 
-def squared_norms(rng, draws, n=50):
+def squared_norms(rng, draws, n=1000):
     """Mean of |X|^2, the norm being 1 or 1 - h."""
     h = 0.5
     short = rng.binomial(n, 0.5, size=draws) / n
@@ -123,18 +122,17 @@ def squared_norms(rng, draws, n=50):
     yield from compare("mean_sq_norm_lower", "norms 1 and 1/2", values, arguments)
 
 
-def pairs_of_bags(rng, draws, n=4):
-    """Inner products and U-statistics of two bags of signed axis points (centered, so L is their norm)."""
-    for dim in (1, 6):
-        law = f"signed axes, d = {dim}"
-        signs = rng.choice([-1.0, 1.0], size=(2, draws, n, 1))
-        x, y = axis_points(rng, (2, draws, n), dim) * signs
-        sigma = np.sqrt(1 / n)
-        common = {"d_eff": float(dim), "L": 1.0, "n": n, "sigma": sigma}
-        inner = np.einsum("ij,ij->i", x.mean(axis=1), y.mean(axis=1))
+def pairs_of_bags(rng, draws):
+    """Inner products and U-statistics of two bags of points +-e_J (centered, of length L = 1)."""
+    for dim, n in ((1, 2), (1, 10**6), (8, 10**6)):
+        law = f"signed axes, d = {dim}, n = {n:g}"
+        counts = rng.multinomial(n, np.full(2 * dim, 0.5 / dim), size=(2, draws))
+        x, y = counts[..., :dim] - counts[..., dim:]  # sums of the points
+        common = {"d_eff": float(dim), "L": 1.0, "n": n, "sigma": np.sqrt(1 / n)}
+        inner = np.einsum("ij,ij->i", x, y) / float(n) ** 2
         yield from compare("bounded_inner_upper", law, inner, common)
-        yield from compare("bounded_inner_upper", f"{law}, constant 10", inner, common, constant=10.0)
-        u = sum(((b.sum(axis=1) ** 2).sum(axis=1) - n) / (n * (n - 1)) for b in (x, y)) - 2 * inner
+        yield from compare("bounded_inner_upper", f"{law}, 10", inner, common, constant=10.0)
+        u = sum(((b**2).sum(axis=1) - n) / (n * (n - 1.0)) for b in (x, y)) - 2 * inner
         arguments = {"distance": 0.0, **common}
         yield from compare("u_statistic_upper", law, u, arguments)
         yield from compare("u_statistic_lower", law, u, arguments)

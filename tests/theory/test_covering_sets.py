@@ -66,6 +66,7 @@ def test_clusters_are_many_small_balls():
         cluster_covering(0, 1.0, 2, 1.0)
 
 
+@pytest.mark.slow_without_jit
 @pytest.mark.parametrize("radius", [0.6, 0.9])
 def test_upper_ends_hold_for_points_inside(radius, rng):
     """A packing of the points is never larger than the upper end for the whole set."""

@@ -74,6 +74,11 @@ def test_thresholds_invert_p_values(level, variance, degrees):
         np.testing.assert_allclose(pvalues.kernel_difference(limit, variance, f), level, rtol=1e-7)
 
 
+def test_below_the_smallest_chi_square_the_p_value_is_one():
+    assert pvalues.kernel_difference(-100.0, 1.0, 1.0) == 1
+    assert pvalues.kernel_difference(-np.sqrt(0.5), 1.0, 1.0) == pytest.approx(1, abs=1e-7)
+
+
 def test_a_large_number_of_degrees_is_the_normal_law():
     np.testing.assert_allclose(
         pvalues.kernel_difference(2.0, 1.0, 1e9), pvalues.kernel_difference(2.0, 1.0), rtol=1e-3
@@ -131,7 +136,10 @@ def test_permutation_p_values_count_ties_and_are_never_zero():
     assert pvalues.permutation([5.0, 0.0], [[1.0, 2.0], [1.0, 2.0]]).tolist() == [1 / 3, 1.0]
     one = 1.0
     assert pvalues.permutation(one + 4e-16, [one, 0.0]) == 2 / 3  # a tie, but for rounding
-    assert pvalues.permutation(one + 1e-13, [one, 0.0]) == 1 / 3
+    eps = np.finfo(float).eps
+    assert pvalues.permutation(one + 100 * eps, [one, 0.0]) == 2 / 3
+    assert pvalues.permutation(one + 101 * eps, [one, 0.0]) == 1 / 3
+    assert pvalues.permutation(1e-17, [0.0, -1.0]) == 1 / 3
     # a difference of large terms: rounding is relative to those
     assert pvalues.permutation(1e-9, [0.0, -1e-9], scale=1e6) == 1
     assert pvalues.permutation(1e-9, [0.0, -1e-9]) == 1 / 3
