@@ -1,43 +1,28 @@
 """How fast this machine can go: rates measured in the same run as everything else.
 
-Multiply-adds and the operations of an exponential share the same ports of a core, two a cycle. An RBF value in d
-dimensions takes d multiply-adds and about fifteen operations for the exponential, so the limit of Job R is
-the rate of multiply-adds divided by 15 + d.
+An RBF value in d dimensions takes d multiply-adds and an exponential of about fifteen operations, ten of
+them multiply-adds. Where all share the same ports of a core (most Intel CPUs), the limit of Job R is the
+rate of multiply-adds divided by 15 + d; that is "the port limit". Where additions and integer operations
+have ports of their own (AMD since Zen), only the multiply-adds count, 10 + d of them; that is "the
+multiply-add limit", and a good kernel can be above the port limit.
+
+Job L is limited by its B^2 d multiply-adds in single precision.
 """
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from stbmta.jit.vector import WIDTH, add, aligned_zeros, broadcast, exp2, fma, load, store
-from stbmta.theory._jit import compiled
+from stbmta.jit.vector import WIDTH, aligned_zeros
+
+from ._rates import CHAINS, exponentials, multiply_adds
 
 __all__ = ["Limits", "measure"]
 
 EXP_OPERATIONS = 15
-
-
-@compiled
-def _multiply_add(x, count):
-    """Do 4 independent chains of `count` wide multiply-adds: as many registers as the tiles use."""
-    a, b = load(x, 0), load(x, WIDTH)
-    c0, c1, c2, c3 = a, a, a, a
-    for _ in range(count):
-        c0 = fma(a, b, c0)
-        c1 = fma(a, b, c1)
-        c2 = fma(a, b, c2)
-        c3 = fma(a, b, c3)
-    store(x, 0, add(add(c0, c1), add(c2, c3)))
-
-
-@compiled
-def _exponentials(x, count):
-    total = load(x, 0)
-    for k in range(count):
-        total = add(total, exp2(broadcast(x, k % WIDTH)))
-    store(x, 0, total)
+EXP_MULTIPLY_ADDS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,23 +31,36 @@ class Limits:
 
     Attributes
     ----------
-    multiply_add : float
-        Multiply-adds on doubles.
+    multiply_add, multiply_add_single : float
+        Multiply-adds in double and single precision.
     dgemm, sgemm : float
-        Floating-point operations of matrix products.
+        Floating-point operations of NumPy's matrix products.
     exp, numpy_exp : float
-        Exponentials: this package's, and numpy's.
+        Exponentials: this package's, and NumPy's.
     """
 
     multiply_add: float
+    multiply_add_single: float
     dgemm: float
     sgemm: float
     exp: float
     numpy_exp: float
 
     def rbf(self, dim: int) -> float:
-        """Return the limit of Job R in 1e9 kernel values a second and core."""
+        """Return the port limit of Job R, in 1e9 kernel values a second and core."""
         return self.multiply_add / (EXP_OPERATIONS + dim)
+
+    def rbf_multiply_adds(self, dim: int) -> float:
+        """Return the multiply-add limit of Job R."""
+        return self.multiply_add / (EXP_MULTIPLY_ADDS + dim)
+
+    def linear(self, dim: int) -> float:
+        """Return the limit of Job L, in 1e9 pairs a second and core."""
+        return self.multiply_add_single / dim
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the rates."""
+        return asdict(self)
 
 
 def _best(job: Callable[[], object], rounds: int = 5) -> float:
@@ -75,20 +73,29 @@ def _best(job: Callable[[], object], rounds: int = 5) -> float:
     return min(times)
 
 
-def measure() -> Limits:
-    """Measure the limits of one core."""
+def measure(size: int = 1200, count: int = 400_000) -> Limits:
+    """Measure the limits of one core.
+
+    Parameters
+    ----------
+    size : int, default=1200
+        Of the matrices.
+    count : int, default=400_000
+        How many vectors the loops work on.
+    """
     from threadpoolctl import threadpool_limits
 
-    x = aligned_zeros(2 * WIDTH)
-    count = 400_000
-    many = np.zeros(1_000_000)
+    x, y = aligned_zeros(9 * WIDTH), aligned_zeros(2 * WIDTH, np.float32)
+    x[:] = np.linspace(-3, 0, len(x))
+    a = np.ones((size, size))
+    b = a.astype(np.float32)
+    many = np.linspace(-3, 0, count)
     with threadpool_limits(1):
-        a = np.ones((1200, 1200))
-        b = a.astype(np.float32)
         return Limits(
-            multiply_add=4 * WIDTH * count / _best(lambda: _multiply_add(x, count)) / 1e9,
-            dgemm=2 * 1200**3 / _best(lambda: a @ a) / 1e9,
-            sgemm=2 * 1200**3 / _best(lambda: b @ b) / 1e9,
-            exp=WIDTH * count / _best(lambda: _exponentials(x, count)) / 1e9,
-            numpy_exp=len(many) / _best(lambda: np.exp(many)) / 1e9,
+            multiply_add=CHAINS * WIDTH * count / _best(lambda: multiply_adds(x, count)) / 1e9,
+            multiply_add_single=CHAINS * WIDTH * count / _best(lambda: multiply_adds(y, count)) / 1e9,
+            dgemm=2 * size**3 / _best(lambda: a @ a) / 1e9,
+            sgemm=2 * size**3 / _best(lambda: b @ b) / 1e9,
+            exp=WIDTH * count / _best(lambda: exponentials(x, count)) / 1e9,
+            numpy_exp=count / _best(lambda: np.exp(many)) / 1e9,
         )

@@ -6,29 +6,39 @@ computed in place. Bags have equal sizes, which only helps the peers.
 
 import importlib.util
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from stbmta import Bags, bag_statistics
+from stbmta import RBF, Bags, bag_statistics
 
-__all__ = ["PEERS", "SLOW", "Sums", "available", "ours"]
+__all__ = ["PEERS", "SLOW", "Sums", "available", "ours", "ours_single"]
 
-Sums = Callable[[Bags, float, int], np.ndarray]
+Array = npt.NDArray[np.float64]
+Sums = Callable[[Bags, float, int], Array]
 
-# Rows of a block: large enough for the libraries' inner loops, small enough for the cache.
-BLOCK_ROWS = 500
+# Rows of a block: large enough for the libraries' inner loops, small enough for the cache. Of 20 to 1000 these
+# were the best on W1 to W3.
+BLOCK_ROWS = 100
+JAX_ROWS = 200
 
 
-def ours(bags: Bags, width: float, n_threads: int) -> np.ndarray:
+def ours(bags: Bags, width: float, n_threads: int) -> Array:
     """Run this package."""
-    from stbmta import RBF
-
     s = bag_statistics(bags, RBF(width), n_threads=n_threads)
     return s.gram * np.outer(s.sizes, s.sizes)
 
 
-def pair_loop(bags: Bags, width: float, n_threads: int) -> np.ndarray:
+def ours_single(bags: Bags, width: float, n_threads: int) -> Array:
+    """Run this package in single precision."""
+    s = bag_statistics(bags, RBF(width), n_threads=n_threads, dtype=np.float32)
+    return s.gram * np.outer(s.sizes, s.sizes)
+
+
+def pair_loop(bags: Bags, width: float, n_threads: int) -> Array:
     """Loop over pairs of bags in Python, one small kernel matrix each, as research scripts do."""
     sums = np.zeros((len(bags), len(bags)))
     for i in range(len(bags)):
@@ -37,32 +47,41 @@ def pair_loop(bags: Bags, width: float, n_threads: int) -> np.ndarray:
     return sums
 
 
-def _one_pair(x: np.ndarray, y: np.ndarray, width: float) -> float:
+def pair_loop_rows(bags: Bags, n_rows: int, width: float) -> Array:
+    """Do the first rows of bags only."""
+    return np.array([[_one_pair(bags[i], bags[j], width) for j in range(len(bags))] for i in range(n_rows)])
+
+
+def _one_pair(x: Any, y: Any, width: float) -> float:
     squared = np.sum((x[:, None, :] - y[None, :, :]) ** 2, axis=-1)
     return float(np.sum(np.exp(-squared / (2 * width**2))))
 
 
-def _row_blocks(bags: Bags) -> list[tuple[int, int]]:
-    """Whole bags that make up about BLOCK_ROWS rows."""
-    step = max(1, BLOCK_ROWS // int(bags.sizes[0]))
+def _row_blocks(bags: Bags, rows: int = BLOCK_ROWS) -> list[tuple[int, int]]:
+    """Whole bags that make up about so many rows."""
+    step = max(1, rows // int(bags.sizes[0]))
     return [(i, min(i + step, len(bags))) for i in range(0, len(bags), step)]
 
 
-def _blockwise(bags: Bags, kernel_block: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+def _blockwise(bags: Bags, kernel_block: Callable[[Any, Any], Any]) -> Array:
     sums = np.zeros((len(bags), len(bags)))
     for i, j in _row_blocks(bags):
         start = bags.offsets[i]
         K = kernel_block(bags.data[start : bags.offsets[j]], bags.data[start:])
         by_rows = np.add.reduceat(K, bags.offsets[i:j] - start, axis=0)
         sums[i:j, i:] = np.add.reduceat(by_rows, bags.offsets[i:-1] - start, axis=1)
+    return _mirrored(sums)
+
+
+def _mirrored(sums: Array) -> Array:
     return np.triu(sums) + np.triu(sums, 1).T
 
 
-def scipy_cdist(bags: Bags, width: float, n_threads: int) -> np.ndarray:
+def scipy_cdist(bags: Bags, width: float, n_threads: int) -> Array:
     """Squared distances by scipy, exponential in place, sums by reduceat."""
     from scipy.spatial.distance import cdist
 
-    def block(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def block(x: Any, y: Any) -> Any:
         D = cdist(x, y, "sqeuclidean")
         D *= -1 / (2 * width**2)
         return np.exp(D, out=D)
@@ -70,14 +89,14 @@ def scipy_cdist(bags: Bags, width: float, n_threads: int) -> np.ndarray:
     return _blockwise(bags, block)
 
 
-def scikit_learn(bags: Bags, width: float, n_threads: int) -> np.ndarray:
+def scikit_learn(bags: Bags, width: float, n_threads: int) -> Array:
     """rbf_kernel of scikit-learn, block by block."""
     from sklearn.metrics.pairwise import rbf_kernel
 
     return _blockwise(bags, lambda x, y: rbf_kernel(x, y, gamma=1 / (2 * width**2)))
 
 
-def torch_tuned(bags: Bags, width: float, n_threads: int) -> np.ndarray:
+def torch_tuned(bags: Bags, width: float, n_threads: int) -> Array:
     """Matrix product into a buffer that already holds the norms, exponential in place."""
     import torch
 
@@ -91,60 +110,60 @@ def torch_tuned(bags: Bags, width: float, n_threads: int) -> np.ndarray:
     left = torch.cat([2 * c * x, norms, ones], dim=1)
     right = torch.cat([x, ones, norms], dim=1).T.contiguous()
     sums = torch.zeros((B, B), dtype=torch.float64)
-    buffer = torch.empty(BLOCK_ROWS * B * N, dtype=torch.float64)
+    buffer = _torch_buffer(max(BLOCK_ROWS, N) * B * N)
     for i, j in _row_blocks(bags):
         rows, columns = (j - i) * N, (B - i) * N
         K = buffer[: rows * columns].view(rows, columns)
         torch.mm(left[i * N : j * N], right[:, i * N :], out=K).exp_()
         sums[i:j, i:] = K.view(j - i, N, columns).sum(dim=1).view(j - i, B - i, N).sum(dim=2)
-    upper = sums.triu()
-    return (upper + sums.triu(1).T).numpy()
+    return _mirrored(sums.numpy())
 
 
-def jax_jit(bags: Bags, width: float, n_threads: int) -> np.ndarray:
+@lru_cache(maxsize=1)
+def _torch_buffer(size: int) -> Any:
+    """Return room that is kept for the next round: fresh memory would cost as much as the sums."""
+    import torch
+
+    return torch.empty(size, dtype=torch.float64)
+
+
+def jax_jit(bags: Bags, width: float, n_threads: int) -> Array:
     """Compiled blocks of whole bags against all points."""
     import jax
 
     jax.config.update("jax_enable_x64", True)
-    block = _jax_block(len(bags), int(bags.sizes[0]), float(width))
-    B, N = len(bags), int(bags.sizes[0])
+    N = int(bags.sizes[0])
+    block = _jax_block(N, float(width))
     x = jax.numpy.asarray(bags.data)
-    step = max(1, BLOCK_ROWS // N)
-    sums = np.zeros((B, B))
-    for i in range(0, B, step):
-        j = min(i + step, B)
-        sums[i:j, i:] = np.asarray(block(x[i * N : j * N], x[i * N :]))
-    return np.triu(sums) + np.triu(sums, 1).T
+    sums = np.zeros((len(bags), len(bags)))
+    step = -(-len(bags) // 16)  # columns start at one of 16 places: 16 shapes to compile, little done twice
+    for i, j in _row_blocks(bags, JAX_ROWS):
+        first = i // step * step
+        sums[i:j, first:] = np.asarray(block(x[i * N : j * N], x[first * N :]))
+    return _mirrored(sums)
 
 
-_JAX_BLOCKS: dict[tuple[int, int, float], Callable] = {}
-
-
-def _jax_block(n_bags: int, bag_size: int, width: float) -> Callable:
+@lru_cache
+def _jax_block(bag_size: int, width: float) -> Callable[..., Any]:
     """Return the compiled block; kept, so that compilation is not timed."""
     import jax
 
-    key = (n_bags, bag_size, width)
-    if key not in _JAX_BLOCKS:
-        jnp = jax.numpy
+    @jax.jit
+    def block(x: Any, y: Any) -> Any:
+        norms = (x * x).sum(axis=1)[:, None] + (y * y).sum(axis=1)[None, :]
+        K = jax.numpy.exp((2 * x @ y.T - norms) / (2 * width**2))
+        rows = K.reshape(-1, bag_size, y.shape[0]).sum(axis=1)
+        return rows.reshape(rows.shape[0], -1, bag_size).sum(axis=2)
 
-        @jax.jit
-        def block(x, y):
-            norms = (x * x).sum(axis=1)[:, None] + (y * y).sum(axis=1)[None, :]
-            K = jnp.exp((2 * x @ y.T - norms) / (2 * width**2))
-            rows = K.reshape(-1, bag_size, y.shape[0]).sum(axis=1)
-            return rows.reshape(rows.shape[0], -1, bag_size).sum(axis=2)
-
-        _JAX_BLOCKS[key] = block
-    return _JAX_BLOCKS[key]
+    return block
 
 
-def keops(bags: Bags, width: float, n_threads: int) -> np.ndarray:
+def keops(bags: Bags, width: float, n_threads: int) -> Array:
     """Symbolic Gaussian kernel of KeOps, one small reduction for each pair of bags."""
     return keops_rows(bags, len(bags), width)
 
 
-def keops_rows(bags: Bags, n_rows: int, width: float) -> np.ndarray:
+def keops_rows(bags: Bags, n_rows: int, width: float) -> Array:
     """Do the first rows of bags only."""
     from pykeops.numpy import LazyTensor
 
@@ -155,17 +174,11 @@ def keops_rows(bags: Bags, n_rows: int, width: float) -> np.ndarray:
     return np.asarray((-((x - y) ** 2).sum(-1)).exp().sum(dim=3)).reshape(n_rows, len(bags), N).sum(axis=2)
 
 
-def pair_loop_rows(bags: Bags, n_rows: int, width: float) -> np.ndarray:
-    """Do the first rows of bags only."""
-    return np.array([[_one_pair(bags[i], bags[j], width) for j in range(len(bags))] for i in range(n_rows)])
-
-
 # Peers so slow that large workloads are timed on some rows of the matrix, and scaled up.
-SLOW: dict[str, Callable[[Bags, int, float], np.ndarray]] = {
+SLOW: dict[str, Callable[[Bags, int, float], Array]] = {
     "loop over pairs of bags": pair_loop_rows,
     "KeOps": keops_rows,
 }
-
 
 # Name -> (function, the package it needs)
 PEERS: dict[str, tuple[Sums, str]] = {
@@ -178,6 +191,6 @@ PEERS: dict[str, tuple[Sums, str]] = {
 }
 
 
-def available() -> dict[str, Sums]:
+def available(peers: Mapping[str, tuple[Any, str]]) -> dict[str, Any]:
     """Return the peers whose packages are installed."""
-    return {name: peer for name, (peer, package) in PEERS.items() if importlib.util.find_spec(package)}
+    return {name: peer for name, (peer, package) in peers.items() if importlib.util.find_spec(package)}

@@ -1,21 +1,29 @@
-"""Job R side by side: who needs how long for the sums of kernel values between bags."""
+"""Side by side: who needs how long for the same work."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from . import limits, peers
-from .workloads import JOB_R, RBFWork
+from . import peers, peers_linear
+from .limits import Limits
+from .workloads import LinearWork, RBFWork
 
-__all__ = ["Race", "race"]
+__all__ = ["OURS", "SINGLE", "Race", "interleaved", "race"]
 
 OURS = "stbmta"
+SINGLE = "stbmta, float32"
 # Kernel values of the sample that slow peers are timed on.
 _SLOW_PAIRS = 5e6
+# How far results may be apart, relative: rounding, and single precision where it was asked for.
+_AGREEMENT = 1e-8
+_AGREEMENT_SINGLE = 1e-5
+
+Job = Callable[[], npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,11 +37,13 @@ class Race:
     seconds : dict
         Best time of each contender; CPU seconds for one thread, elapsed for more.
     disagreement : dict
-        Largest relative difference of each peer's sums from ours.
+        Largest relative difference of each contender's result from ours.
     rate : float
-        Our 1e9 kernel values a second and core.
+        Our 1e9 pairs a second and core.
     limit : float
-        What the ports of a core allow (see :mod:`benchmarks.limits`).
+        What the machine allows (see `limits`): for Job R the port limit.
+    multiply_add_limit : float
+        The same if only multiply-adds count.
     """
 
     work: str
@@ -42,10 +52,11 @@ class Race:
     disagreement: dict[str, float]
     rate: float
     limit: float
+    multiply_add_limit: float
 
-    def ratio(self, peer: str) -> float:
-        """Return how many times slower a peer is."""
-        return self.seconds[peer] / self.seconds[OURS]
+    def ratio(self, name: str) -> float:
+        """Return how many times slower a contender is than this package."""
+        return self.seconds[name] / self.seconds[OURS]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything that a program may want to read."""
@@ -53,11 +64,12 @@ class Race:
             "work": self.work,
             "n_threads": self.n_threads,
             "seconds": self.seconds,
-            "ratio": {peer: self.ratio(peer) for peer in self.seconds},
+            "ratio": {name: self.ratio(name) for name in self.seconds},
             "disagreement": self.disagreement,
             "rate": self.rate,
             "limit": self.limit,
             "share_of_limit": self.rate / self.limit,
+            "share_of_multiply_add_limit": self.rate / self.multiply_add_limit,
         }
 
 
@@ -75,75 +87,84 @@ def interleaved(
 
 
 def race(
-    work: RBFWork,
+    work: RBFWork | LinearWork,
     n_threads: int,
+    limits: Limits,
     *,
     rounds: int = 3,
-    limit: limits.Limits | None = None,
-    only: Iterable[str] | None = None,
+    only: Collection[str] | None = None,
 ) -> Race:
     """Let everybody do one workload.
 
     Parameters
     ----------
-    work : RBFWork
+    work : RBFWork or LinearWork
     n_threads : int
+    limits : Limits
+        Measured in the same run.
     rounds : int, default=3
         The best of them counts.
-    limit : Limits, optional
-        Measured now by default.
-    only : iterable of str, optional
+    only : collection of str, optional
         The peers to run; all that are installed by default.
     """
     from threadpoolctl import threadpool_limits
 
-    bags, width = work.bags(), float(work.kernel.bandwidth)
-    found = peers.available()
+    jobs, scale = _job_r(work, n_threads) if isinstance(work, RBFWork) else _job_l(work, n_threads)
     if only is not None:
-        found = {name: peer for name, peer in found.items() if name in only}
+        jobs = {name: job for name, job in jobs.items() if name == OURS or name in only}
     with threadpool_limits(n_threads):
-        reference = peers.ours(bags, width, n_threads)
-        jobs: dict[str, Callable[[], object]] = {OURS: lambda: peers.ours(bags, width, n_threads)}
-        disagreement = {}
-        scale = dict.fromkeys(found, 1.0)
-        for name, peer in found.items():
-            if name in peers.SLOW and work.pairs > _SLOW_PAIRS:
-                rows = max(1, int(work.n_bags * _SLOW_PAIRS / work.pairs))
-                scale[name] = (work.n_bags + 1) / 2 / rows
-                jobs[name] = partial(peers.SLOW[name], bags, rows, width)
-            else:
-                jobs[name] = partial(peer, bags, width, n_threads)
-            sums = jobs[name]()  # also compiles
-            disagreement[name] = float(np.max(np.abs(sums / reference[: len(sums)] - 1)))
-        worst = max(disagreement.values(), default=0.0)
-        if worst > 1e-8:
-            raise RuntimeError(f"the contenders disagree: {disagreement}.")
-        rates = limits.measure() if limit is None else limit
+        disagreement = _disagreement(jobs)  # the first run of each: it also compiles
         clock = time.process_time if n_threads == 1 else time.perf_counter
-        seconds = interleaved(jobs, rounds, clock)
-    for name, factor in scale.items():
-        seconds[name] *= factor
+        seconds = interleaved(dict(jobs), rounds, clock)
+    seconds = {name: value * scale.get(name, 1.0) for name, value in seconds.items()}
+    if isinstance(work, RBFWork):
+        limit, multiply_adds = limits.rbf(work.dim), limits.rbf_multiply_adds(work.dim)
+    else:
+        limit = multiply_adds = limits.linear(work.dim)
     return Race(
         work=work.name,
         n_threads=n_threads,
         seconds=seconds,
         disagreement=disagreement,
         rate=work.pairs / seconds[OURS] / n_threads / 1e9,
-        limit=rates.rbf(work.dim),
+        limit=limit,
+        multiply_add_limit=multiply_adds,
     )
 
 
-def main() -> None:
-    """Run W1 to W3 quickly."""
-    for name in ("W1", "W2", "W3", "W5"):
-        result = race(JOB_R[name], 1)
-        print(
-            name,
-            {k: round(result.ratio(k), 2) for k in result.seconds},
-            result.rate,
-            result.rate / result.limit,
-        )
+def _job_r(work: RBFWork, n_threads: int) -> tuple[dict[str, Job], dict[str, float]]:
+    """Return the contenders, and by how much to scale the times of those that do only a part."""
+    bags, width = work.bags(), work.width
+    everybody = {OURS: peers.ours, SINGLE: peers.ours_single} | peers.available(peers.PEERS)
+    jobs: dict[str, Job] = {}
+    scale = {}
+    for name, contender in everybody.items():
+        if name in peers.SLOW and work.pairs > _SLOW_PAIRS:
+            rows = max(1, int(work.n_bags * _SLOW_PAIRS / work.pairs / 2))
+            scale[name] = (work.n_bags + 1) / 2 / rows
+            jobs[name] = partial(peers.SLOW[name], bags, rows, width)
+        else:
+            jobs[name] = partial(contender, bags, width, n_threads)
+    return jobs, scale
 
 
-if __name__ == "__main__":
-    main()
+def _job_l(work: LinearWork, n_threads: int) -> tuple[dict[str, Job], dict[str, float]]:
+    means = work.means()
+    everybody = {OURS: peers_linear.ours} | peers.available(peers_linear.PEERS)
+    return {name: partial(job, means, work.threshold, n_threads) for name, job in everybody.items()}, {}
+
+
+def _disagreement(jobs: dict[str, Job]) -> dict[str, float]:
+    """Return how far each result is from ours; refuse to race contenders that do different things."""
+    reference = jobs[OURS]()
+    size = np.abs(reference).max()
+    found = {}
+    for name, job in jobs.items():
+        if name == OURS:
+            continue
+        result = job()
+        part = reference[: len(result)]
+        found[name] = float(np.max(np.abs(result - part) / np.maximum(np.abs(part), 1e-3 * size)))
+        if not found[name] <= (_AGREEMENT_SINGLE if name == SINGLE else _AGREEMENT):
+            raise RuntimeError(f"{name} disagrees with {OURS}: relative difference {found[name]:.3g}.")
+    return found

@@ -5,17 +5,25 @@ average of the neighbors, without a B x B matrix.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from stbmta import RBF, Bags
 
-__all__ = ["JOB_L", "JOB_R", "LinearWork", "RBFWork"]
+__all__ = ["JOB_L", "JOB_R", "LinearWork", "RBFWork", "chosen"]
 
 
 @dataclass(frozen=True)
 class RBFWork:
-    """Bags for Job R: B bags of N points in d dimensions."""
+    """Bags for Job R: B bags of N points in d dimensions.
+
+    Examples
+    --------
+    >>> print(JOB_R["W1"])
+    W1 (B=300, N=50, d=2)
+    """
 
     name: str
     n_bags: int
@@ -28,9 +36,14 @@ class RBFWork:
         return (self.n_bags * self.bag_size) ** 2 / 2
 
     @property
+    def width(self) -> float:
+        """A width of the kernel that fits standard normal points."""
+        return float(np.sqrt(self.dim))
+
+    @property
     def kernel(self) -> RBF:
-        """An RBF kernel whose width fits standard normal points."""
-        return RBF(float(np.sqrt(self.dim)))
+        """The kernel."""
+        return RBF(self.width)
 
     def bags(self) -> Bags:
         """Draw the data."""
@@ -43,15 +56,31 @@ class RBFWork:
 
 @dataclass(frozen=True)
 class LinearWork:
-    """Means for Job L: B means in d dimensions, in clusters, one observation each."""
+    """Means for Job L: B means in d dimensions, in 200 clusters, one observation each.
+
+    Examples
+    --------
+    >>> print(JOB_L["L1"])
+    L1 (B=2000, d=1000)
+    """
 
     name: str
     n_bags: int
     dim: int
     zeta: float = 2.5
 
-    def means(self) -> np.ndarray:
-        """Draw the naive means: 200 clusters of the model CLUSTER."""
+    @property
+    def pairs(self) -> float:
+        """Pairs of bags; neighbors are not symmetric in general."""
+        return float(self.n_bags) ** 2
+
+    @property
+    def threshold(self) -> float:
+        """The squared distance up to which means are neighbors (eq. deftestsgaus with variance 1)."""
+        return self.zeta * self.dim
+
+    def means(self) -> npt.NDArray[np.float64]:
+        """Draw the naive means."""
         rng = np.random.default_rng(0)
         centers = rng.normal(size=(200, self.dim))
         return centers[rng.integers(200, size=self.n_bags)] + rng.normal(size=(self.n_bags, self.dim))
@@ -71,3 +100,18 @@ JOB_R = {
     )
 }
 JOB_L = {work.name: work for work in (LinearWork("L1", 2000, 1000), LinearWork("L2", 20_000, 1000))}
+
+
+def chosen(names: list[str]) -> list[Any]:
+    """Return the workloads with these names.
+
+    Examples
+    --------
+    >>> [str(work) for work in chosen(["W2", "L1"])]
+    ['W2 (B=50, N=300, d=2)', 'L1 (B=2000, d=1000)']
+    """
+    known = JOB_R | JOB_L
+    for name in names:
+        if name not in known:
+            raise ValueError(f"there is no workload {name!r}; choose from {', '.join(known)}.")
+    return [known[name] for name in names]

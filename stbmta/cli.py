@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from . import cli_estimate, cli_pairs, cli_reproduce, cli_theory
+from . import cli_bench, cli_estimate, cli_pairs, cli_reproduce, cli_theory
 from .cli_errors import ClearErrors
 
 __all__ = ["app", "main"]
@@ -31,6 +31,7 @@ def _options(
     """Estimate many means at once: test which bags are similar, shrink each mean toward its neighbors."""
 
 
+cli_bench.register(app)
 cli_estimate.register(app)
 cli_pairs.register(app)
 cli_theory.register(app)

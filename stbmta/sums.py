@@ -26,8 +26,11 @@ Array = npt.NDArray[Any]
 
 # Part of the definition of the sums: changing it changes the last bits.
 PIECE = 4096
-# Default cost of a task, in kernel values: some hundredths of a second.
+# Default cost of a task, in kernel values: some hundredths of a second at most; less if that leaves too few
+# tasks to share out evenly.
 TASK = 2**25
+SMALL_TASK = 2**20
+TASKS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +173,12 @@ def _run_blocks(
     dtype: npt.DTypeLike,
 ) -> None:
     block = block_function(left, right, first_column, kernel, dtype)
-    limit = TASK if block_size is None else block_size
+    cost = np.diff(left.pieces) * (right.pieces[-1] - right.pieces[first_column])  # of each row piece
+    limit = min(TASK, max(SMALL_TASK, int(cost.sum()) // TASKS)) if block_size is None else block_size
     if limit < 1:
         raise ValueError(f"block_size must be at least 1, found {block_size}.")
     tasks = []
-    for p0, p1 in _row_groups(left, right, first_column, limit):
+    for p0, p1 in _row_groups(left, cost, limit):
         group = _RowGroup(p0, p1, int(first_column[p0]), right.n_pieces, scatter)
         for a0, a1, q0, q1 in _rectangles(left, right, p0, p1, int(first_column[p0]), limit):
             group.waiting += 1
@@ -182,10 +186,8 @@ def _run_blocks(
     run(tasks, n_threads)
 
 
-def _row_groups(left: Side, right: Side, first_column: Array, limit: int) -> list[tuple[int, int]]:
+def _row_groups(left: Side, cost: Array, limit: int) -> list[tuple[int, int]]:
     """Cut the row pieces into groups of whole bags that cost about `limit` kernel values each."""
-    columns_left = right.pieces[-1] - right.pieces[first_column]
-    cost = np.diff(left.pieces) * columns_left
     bag_start = np.flatnonzero(np.r_[True, np.diff(left.bag) != 0])
     bag_cost = np.add.reduceat(cost, bag_start)
     groups, start, total = [], 0, 0

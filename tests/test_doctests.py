@@ -7,10 +7,11 @@ import pkgutil
 import pytest
 
 import stbmta
+import stbmta.benchmarks
 import stbmta.theory
 import stbmta.validation
 
-PACKAGES = [stbmta, stbmta.theory, stbmta.validation]
+PACKAGES = [stbmta, stbmta.benchmarks, stbmta.theory, stbmta.validation]
 
 
 def module_names():
