@@ -14,7 +14,7 @@ from .features import FeatureMap
 from .means import MeanSums, part_sums
 from .stream import BagStream, Partition, frame_blocks
 
-__all__ = ["distributed_parts", "ordered_results"]
+__all__ = ["cluster_threads", "distributed_parts", "ordered_results", "results"]
 
 # Tasks under way for each thread of the cluster: enough to keep it busy, few enough to stay small.
 _AHEAD = 3
@@ -42,7 +42,7 @@ def ordered_results(client: Any, tasks: Iterable[Callable[[], Any]]) -> Iterator
     try:
         for submit in tasks:
             window.append(submit())
-            if len(window) >= _AHEAD * max(1, _cluster_threads(client)):
+            if len(window) >= _AHEAD * max(1, cluster_threads(client)):
                 yield _result(window.popleft())
         while window:
             yield _result(window.popleft())
@@ -51,7 +51,17 @@ def ordered_results(client: Any, tasks: Iterable[Callable[[], Any]]) -> Iterator
             client.cancel(list(window))
 
 
-def _cluster_threads(client: Any) -> int:
+def results(client: Any, futures: Iterable[Any]) -> Iterator[Any]:
+    """Yield the results of tasks that are under way, in order; cancel the rest when the caller stops early."""
+    return ordered_results(client, [partial(_given, future) for future in futures])
+
+
+def _given(future: Any) -> Any:
+    return future
+
+
+def cluster_threads(client: Any) -> int:
+    """Return the number of threads of all workers."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
     return sum(worker["nthreads"] for worker in workers.values())
 

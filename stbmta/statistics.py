@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .bags import Bags, require_size
-from .blocks import data_center
+from .blocks import Side, data_center
 from .container import BagsContainer
 from .jit import moments
 from .kernels import Kernel, Linear, Precomputed, as_kernel
-from .sums import canonical_order, cross_sums, part_sums
+from .sums import PIECE, canonical_order, cross_sums, part_sums, whole_sums
 from .threads import run
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "inner_products",
     "labels_index",
     "point_diagonal",
+    "statistics_from_sums",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -156,6 +157,7 @@ def bag_statistics(
     n_threads: int | None = None,
     block_size: int | None = None,
     dtype: npt.DTypeLike = np.float64,
+    client: Any = None,
 ) -> BagStatistics:
     """Compute the pairwise statistics of bags.
 
@@ -207,19 +209,33 @@ def bag_statistics(
         _check_matrix(kernel, bags, bags)
     found = part_sums(
         ordered.data, ordered.rows, ordered.offsets, np.arange(len(bags)), kernel,
-        n_threads, block_size, _precision(dtype),
+        n_threads, block_size, _precision(dtype), client,
     )  # fmt: skip
+    side = Side.cut(bags.data, bags.rows, bags.offsets, np.arange(len(bags)), PIECE)
+    diagonal = whole_sums(point_diagonal(bags, kernel), side.pieces, side.bag)
+    return statistics_from_sums(found.sums, diagonal, order, bags.sizes, bags.labels, kernel, bags.dim)
+
+
+def statistics_from_sums(
+    sums: Array,
+    diagonal: Array,
+    order: npt.NDArray[np.int64],
+    sizes: npt.NDArray[np.int64],
+    labels: npt.NDArray[Any],
+    kernel: Kernel,
+    dim: int,
+) -> BagStatistics:
+    """Return the statistics, given sums of kernel values between bags in another order, and sums of k(x, x)."""
     back = np.argsort(order)
-    counts = bags.sizes.astype(np.float64)
-    gram = found.sums[np.ix_(back, back)] / np.outer(counts, counts)
-    diagonal = np.add.reduceat(point_diagonal(bags, kernel), bags.offsets[:-1]) / counts
+    counts = sizes.astype(np.float64)
+    gram = sums[np.ix_(back, back)] / np.outer(counts, counts)
     return BagStatistics(
-        sizes=bags.sizes,
+        sizes=sizes,
         centered_gram=gram,
-        scatter=np.maximum(diagonal - np.diagonal(gram), 0.0),
-        labels=bags.labels,
+        scatter=np.maximum(diagonal / counts - np.diagonal(gram), 0.0),
+        labels=labels,
         kernel=kernel,
-        dim=bags.dim,
+        dim=dim,
     )
 
 
@@ -231,6 +247,7 @@ def cross_statistics(
     n_threads: int | None = None,
     block_size: int | None = None,
     dtype: npt.DTypeLike = np.float64,
+    client: Any = None,
 ) -> Array:
     r"""Return the mean kernel values between two collections of bags, (B, B').
 
@@ -264,7 +281,7 @@ def cross_statistics(
     a, b = bags.select(left), other.select(right)
     sums = cross_sums(
         a.data, a.rows, a.offsets, b.data, b.rows, b.offsets, kernel,
-        n_threads, block_size, _precision(dtype),
+        n_threads, block_size, _precision(dtype), client,
     )  # fmt: skip
     counts = np.outer(bags.sizes.astype(np.float64), other.sizes.astype(np.float64))
     return sums[np.ix_(np.argsort(left), np.argsort(right))] / counts

@@ -20,7 +20,7 @@ from .jit import moments, packing
 from .kernels import Kernel
 from .threads import run
 
-__all__ = ["PartSums", "canonical_order", "cross_sums", "part_sums"]
+__all__ = ["PartSums", "canonical_order", "content_prints", "cross_sums", "order_by_contents", "part_sums"]
 
 Array = npt.NDArray[Any]
 
@@ -53,11 +53,34 @@ def canonical_order(points: Array, offsets: Array) -> npt.NDArray[np.int64]:
 
     Equal bags are interchangeable, so any order of them gives the same sums.
     """
+    return order_by_contents(np.diff(offsets), content_prints(points, offsets))
+
+
+def order_by_contents(sizes: Array, prints: Array) -> npt.NDArray[np.int64]:
+    """Return the order of bags with these sizes and numbers for their contents."""
+    return np.lexsort((prints, -sizes))
+
+
+def content_prints(points: Array, offsets: Array) -> npt.NDArray[np.uint64]:
+    """Return a number for the contents of each bag."""
     prints = np.empty(len(offsets) - 1, dtype=np.uint64)
     words = points.view(np.uint32 if points.dtype == np.float32 else np.uint64)
     with np.errstate(over="ignore"):  # the products are meant to wrap around
         moments.fingerprints(words, offsets, prints)
-    return np.lexsort((prints, -np.diff(offsets)))
+    return prints
+
+
+def whole_sums(values: Array, pieces: Array, bag: Array) -> npt.NDArray[np.float64]:
+    """Return the sum of the values of all points of each bag, by pieces, so that it may be done piecewise elsewhere.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+    pieces, bag : int64 arrays
+        Where each piece starts, and its bag, as :class:`stbmta.blocks.Side` has them.
+    """
+    starts = np.flatnonzero(np.r_[True, np.diff(bag) != 0])
+    return np.add.reduceat(np.add.reduceat(values, pieces[:-1]), starts)
 
 
 def part_sums(
@@ -69,6 +92,7 @@ def part_sums(
     n_threads: int | None = None,
     block_size: int | None = None,
     dtype: npt.DTypeLike = np.float64,
+    client: Any = None,
 ) -> PartSums:
     """Return the sums of kernel values between all parts and all bags, by symmetry from half of them.
 
@@ -87,6 +111,8 @@ def part_sums(
         Neither changes the result. `block_size` is the number of kernel values of a task.
     dtype : float64 or float32
         Precision of the kernel values; see :func:`stbmta.bag_statistics`.
+    client : dask.distributed.Client, optional
+        Do the work on its cluster; the result has the same bits.
 
     Notes
     -----
@@ -103,7 +129,7 @@ def part_sums(
             out, corner, p0, p1, side.part, side.bag, first_column, result.sums, result.own
         )
 
-    _run_blocks(side, side, first_column, kernel, scatter, n_threads, block_size, dtype)
+    _run_blocks(side, side, first_column, kernel, scatter, n_threads, block_size, dtype, client)
     return result
 
 
@@ -118,6 +144,7 @@ def cross_sums(
     n_threads: int | None = None,
     block_size: int | None = None,
     dtype: npt.DTypeLike = np.float64,
+    client: Any = None,
 ) -> npt.NDArray[np.float64]:
     """Return the sums of kernel values between two collections of bags."""
     left = Side.cut(points, rows, offsets, np.arange(len(offsets) - 1), PIECE)
@@ -128,7 +155,7 @@ def cross_sums(
         packing.scatter_cross(out, corner, p0, p1, left.bag, right.bag, sums)
 
     everything = np.zeros(left.n_pieces, dtype=np.int64)
-    _run_blocks(left, right, everything, kernel, scatter, n_threads, block_size, dtype)
+    _run_blocks(left, right, everything, kernel, scatter, n_threads, block_size, dtype, client)
     return sums
 
 
@@ -171,7 +198,13 @@ def _run_blocks(
     n_threads: int | None,
     block_size: int | None,
     dtype: npt.DTypeLike,
+    client: Any,
 ) -> None:
+    if client is not None:
+        from .distributed_sums import run_remotely
+
+        run_remotely(client, left, right, first_column, kernel, scatter, dtype)
+        return
     block = block_function(left, right, first_column, kernel, dtype)
     cost = np.diff(left.pieces) * (right.pieces[-1] - right.pieces[first_column])  # of each row piece
     limit = min(TASK, max(SMALL_TASK, int(cost.sum()) // TASKS)) if block_size is None else block_size

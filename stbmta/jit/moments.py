@@ -11,7 +11,10 @@ import numpy as np
 
 from ..theory._jit import compiled
 
-__all__ = ["bag_moments", "column_range", "farthest", "fingerprints"]
+__all__ = ["append_prints", "bag_moments", "column_range", "farthest", "fingerprints"]
+
+# Base of the numbers that name the contents of bags: odd, so that nothing is shifted out.
+ROLL = 0xD1342543DE82EF95
 
 
 @compiled
@@ -88,19 +91,45 @@ def fingerprints(words, offsets, prints):
 
     Notes
     -----
-    Multiplication by an odd constant and a shifted exclusive-or, in four chains (after FNV and
-    splitmix64). Two different bags with the same number would do no harm beyond a last digit.
+    A point's bits are mixed by multiplication with an odd constant and a shifted exclusive-or, in four chains (after
+    FNV and splitmix64). The numbers of the points are the digits of the bag's number to the base ROLL, so the
+    number of a bag follows from those of its parts: ``append_prints``. Two different bags with the same number would
+    do no harm beyond a last digit.
     """
     odd = np.uint64(0x9E3779B97F4A7C15)
     shift = np.uint64(29)
+    roll = np.uint64(ROLL)
+    chain = np.zeros(4, np.uint64)
     for bag in range(len(offsets) - 1):
-        chain = np.zeros(4, np.uint64)
+        total = np.uint64(0)
         for i in range(offsets[bag], offsets[bag + 1]):
+            chain[:] = odd
             for k in range(words.shape[1]):
                 value = (chain[k % 4] ^ np.uint64(words[i, k])) * odd
                 chain[k % 4] = value ^ (value >> shift)
-        value = np.uint64(offsets[bag + 1] - offsets[bag])
-        for k in range(4):
-            value = (value ^ chain[k]) * odd
-            value = value ^ (value >> shift)
-        prints[bag] = value
+            value = odd
+            for k in range(4):
+                value = (value ^ chain[k]) * odd
+                value = value ^ (value >> shift)
+            total = total * roll + value
+        prints[bag] = total
+
+
+def append_prints(first, second, sizes):
+    """Return the numbers of bags that continue: `second` are those of what follows, of these sizes.
+
+    Examples
+    --------
+    >>> words = np.arange(6, dtype=np.uint64).reshape(3, 2)
+    >>> whole, parts = np.empty(1, np.uint64), np.empty(2, np.uint64)
+    >>> fingerprints(words, np.array([0, 3]), whole)
+    >>> fingerprints(words, np.array([0, 1, 3]), parts)
+    >>> bool(append_prints(parts[:1], parts[1:], np.array([2])) == whole)
+    True
+    """
+    power, base, exponent = np.ones_like(first), np.uint64(ROLL), sizes.astype(np.uint64)
+    with np.errstate(over="ignore"):  # the products are meant to wrap around
+        while exponent.any():
+            power = np.where(exponent & np.uint64(1), power * base, power)
+            base, exponent = base * base, exponent >> np.uint64(1)
+        return first * power + second

@@ -1,0 +1,189 @@
+"""Sums of kernel values between bags, on the workers of a Dask cluster.
+
+Points are cut into blocks of whole pieces. A task takes two blocks and returns the table of their piece sums; the
+caller puts tables together and adds them up exactly as it does on one machine, so the bits are the same. Blocks are
+the results of small tasks: Dask hands them to the workers that need them, and makes them again when a worker dies.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .blocks import Extent, Side, Tile, choose_tile, matrix_block, tile_block
+from .distributed import cluster_threads, ordered_results
+from .kernels import Kernel, Precomputed
+
+__all__ = ["RemoteSide", "block_rows", "cut_blocks", "run_rectangles", "run_remotely", "send_blocks"]
+
+Array = npt.NDArray[Any]
+Work = Tile | Precomputed
+Scatter = Callable[[Array, Array, int, int], None]
+
+# Points of a block at most: some tenths of a second of kernel values a task; and numbers, to keep messages small.
+_MOST_POINTS = 20_000
+_MOST_NUMBERS = 10**6
+# Tasks for each thread of the cluster at least, so that all end together.
+_TASKS_A_THREAD = 16
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSide:
+    """One side of a matrix of sums, its points on the cluster.
+
+    Attributes
+    ----------
+    pieces, bag : ndarray
+        As for :class:`stbmta.blocks.Side`.
+    blocks : list of (int, int)
+        The pieces of each block.
+    groups : list of (int, int)
+        The blocks of each group of whole bags.
+    points : list of futures
+        The points of each block.
+    """
+
+    pieces: npt.NDArray[np.int64]
+    bag: npt.NDArray[np.int64]
+    blocks: list[tuple[int, int]]
+    groups: list[tuple[int, int]]
+    points: list[Any]
+
+
+def block_rows(client: Any, n_points: int, dim: int) -> int:
+    """Return how many points a block should have."""
+    wanted = math.ceil(math.sqrt(2 * _TASKS_A_THREAD * max(1, cluster_threads(client))))
+    return max(1, min(_MOST_POINTS, _MOST_NUMBERS // dim, -(-n_points // wanted)))
+
+
+def cut_blocks(
+    pieces: Array, bag: Array, rows: int
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Cut pieces into blocks of about `rows` points, and blocks into groups of whole bags.
+
+    Examples
+    --------
+    >>> cut_blocks(np.array([0, 4, 8, 10, 13]), np.array([0, 0, 1, 2]), 5)
+    ([(0, 1), (1, 2), (2, 4)], [(0, 2), (2, 3)])
+    """
+    starts = np.flatnonzero(np.r_[True, np.diff(bag) != 0, True])
+    blocks: list[tuple[int, int]] = []
+    groups: list[tuple[int, int]] = []
+    start = 0
+    for stop in starts[1:].tolist():
+        size = pieces[stop] - pieces[start]
+        if size < rows and stop != len(bag):
+            continue
+        first = len(blocks)
+        while start < stop:
+            end = int(np.searchsorted(pieces, pieces[start] + rows, side="right")) - 1
+            end = min(max(end, start + 1), stop)
+            blocks.append((start, end))
+            start = end
+        groups.append((first, len(blocks)))
+    return blocks, groups
+
+
+def send_blocks(client: Any, side: Side, rows: int) -> RemoteSide:
+    """Send the points of one side to the cluster, block by block."""
+    blocks, groups = cut_blocks(side.pieces, side.bag, rows)
+    points = [
+        client.submit(_same, np.ascontiguousarray(side.points[side.pieces[a] : side.pieces[b]]), pure=False)
+        for a, b in blocks
+    ]
+    return RemoteSide(side.pieces, side.bag, blocks, groups, points)
+
+
+def _same(points: Array) -> Array:
+    return points
+
+
+def run_remotely(
+    client: Any,
+    left: Side,
+    right: Side,
+    first_column: Array,
+    kernel: Kernel,
+    scatter: Scatter,
+    dtype: npt.DTypeLike,
+) -> None:
+    """Send points that are here to the cluster, and compute all piece sums there."""
+    if isinstance(kernel, Precomputed):
+        if not callable(kernel.values):
+            raise ValueError("a precomputed matrix is here already; leave out client, or give a function.")
+        work: Work = kernel
+    else:
+        points = (left.points,) if left is right else (left.points, right.points)
+        work = choose_tile(kernel, Extent.of(*points), np.dtype(dtype))
+    rows = block_rows(client, max(len(left.points), len(right.points)), left.points.shape[1])
+    remote = send_blocks(client, left, rows)
+    other = remote if left is right else send_blocks(client, right, rows)
+    run_rectangles(client, remote, other, first_column, work, scatter)
+
+
+def run_rectangles(
+    client: Any, left: RemoteSide, right: RemoteSide, first_column: Array, work: Work, scatter: Scatter
+) -> None:
+    """Compute all piece sums on the cluster, and scatter them group by group.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+    left, right : RemoteSide
+        The same object where half of the matrix follows by symmetry.
+    first_column : int64 array
+        For each row piece the first column piece it needs.
+    work : Tile or Precomputed
+        What a task computes.
+    scatter : callable
+        Adds the table of a group to the result.
+    """
+    symmetric = left is right
+    tables = ordered_results(
+        client,
+        (
+            partial(_submit, client, left, right, first_column, work, a, b)
+            for first, last in left.groups
+            for a in range(first, last)
+            for b in range(first if symmetric else 0, len(right.blocks))
+        ),
+    )
+    for first, last in left.groups:
+        p0, p1 = left.blocks[first][0], left.blocks[last - 1][1]
+        q0 = p0 if symmetric else 0
+        out = np.zeros((p1 - p0, right.blocks[-1][1] - q0))
+        for a in range(first, last):
+            for b in range(first if symmetric else 0, len(right.blocks)):
+                (r0, r1), (c0, c1) = left.blocks[a], right.blocks[b]
+                out[r0 - p0 : r1 - p0, c0 - q0 : c1 - q0] = next(tables)
+        scatter(out, np.array([p0, q0]), p0, p1)
+
+
+def _submit(
+    client: Any, left: RemoteSide, right: RemoteSide, first_column: Array, work: Work, a: int, b: int
+) -> Any:
+    (p0, p1), (q0, q1) = left.blocks[a], right.blocks[b]
+    rows, columns = left.pieces[p0 : p1 + 1] - left.pieces[p0], right.pieces[q0 : q1 + 1] - right.pieces[q0]
+    first = np.clip(first_column[p0:p1] - q0, 0, q1 - q0)
+    return client.submit(_table, left.points[a], right.points[b], rows, columns, first, work, pure=False)
+
+
+def _table(left: Array, right: Array, rows: Array, columns: Array, first_column: Array, work: Work) -> Array:
+    """Return the piece sums of two blocks."""
+    sides = (_side(left, rows), _side(right, columns))
+    if isinstance(work, Tile):
+        block = tile_block(*sides, first_column, work)
+    else:
+        block = matrix_block(*sides, first_column, work)
+    out = np.zeros((len(rows) - 1, len(columns) - 1))
+    block(0, len(rows) - 1, 0, len(columns) - 1, out, np.array([0, 0]))
+    return out
+
+
+def _side(points: Array, pieces: Array) -> Side:
+    nothing = np.zeros(len(pieces) - 1, dtype=np.int64)
+    return Side(points, np.arange(len(points)), pieces, nothing, nothing)
