@@ -1,0 +1,160 @@
+"""Exact kernel values or features: choosing, and saying how far off the features are."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .bags import Bags
+from .container import RNG
+from .cost import Job, plan_compute
+from .features import FeatureMap, RandomFourier
+from .kernels import RBF, Kernel, Laplacian, Linear
+from .means import MeanStatistics
+from .statistics import bag_statistics
+
+__all__ = ["ApproximationError", "approximation_error", "choose_features"]
+
+# Exact kernel values are preferred as long as they take no more than this many seconds.
+_PATIENCE = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApproximationError:
+    """How far inner products of features are from exact kernel means, on blocks of bags drawn at random.
+
+    Attributes
+    ----------
+    bias, deviation : float
+        Mean and root mean square of the differences over pairs of different bags.
+    largest : float
+    n_pairs : int
+        Pairs of bags that were compared.
+    """
+
+    bias: float
+    deviation: float
+    largest: float
+    n_pairs: int
+
+    def summary(self) -> str:
+        """Return the error as text."""
+        return (
+            f"inner products of features are off by {self.deviation:.2g} (root mean square of {self.n_pairs} pairs of "
+            f"bags drawn at random; largest {self.largest:.2g}, mean {self.bias:.1g})"
+        )
+
+
+def approximation_error(
+    s: MeanStatistics, bags: Bags, *, n_bags: int = 24, rng: RNG = 0, n_threads: int | None = None
+) -> ApproximationError:
+    """Compare the statistics of features with exact ones on some bags.
+
+    Parameters
+    ----------
+    s : MeanStatistics
+        Of features.
+    bags : Bags
+        The points of all bags, or of some; their labels say which.
+    n_bags : int, default=24
+        How many bags are drawn; all pairs of them are compared.
+    rng : {None, int, numpy.random.Generator}, default=0
+    n_threads : int, optional
+
+    Notes
+    -----
+    The bags are drawn independently of the features, so the root mean square is an error bar for every other pair.
+
+    Examples
+    --------
+    >>> from stbmta.means import mean_statistics
+    >>> bags = Bags.from_list([np.random.default_rng(k).normal(size=(30, 2)) for k in range(10)])
+    >>> s = mean_statistics(bags, features=RandomFourier.draw(RBF(1.0), 2, 4096, rng=0))
+    >>> approximation_error(s, bags).deviation < 0.02
+    True
+    """
+    if s.features is None:
+        raise ValueError("means of points are exact; only features approximate.")
+    drawn = np.sort(np.random.default_rng(rng).choice(len(bags), min(n_bags, len(bags)), replace=False))
+    some = bags[drawn]
+    exact = bag_statistics(some, s.kernel, n_threads=n_threads).gram
+    place = {label: k for k, label in enumerate(s.labels.tolist())}
+    rows = s.means[[place[label] for label in some.labels.tolist()]]
+    difference = (rows @ rows.T - exact)[np.triu_indices(len(some), 1)]
+    if len(difference) == 0:
+        raise ValueError("at least two bags are needed to compare inner products.")
+    return ApproximationError(
+        bias=float(difference.mean()),
+        deviation=float(np.sqrt(np.mean(difference**2))),
+        largest=float(np.abs(difference).max()),
+        n_pairs=len(difference),
+    )
+
+
+def choose_features(
+    kernel: Kernel,
+    n_bags: int,
+    n_points: int,
+    dim: int,
+    *,
+    approximation: Literal["auto"] | FeatureMap | int | None,
+    center: npt.ArrayLike | None = None,
+    rng: RNG = 0,
+    n_threads: int | None = None,
+) -> tuple[FeatureMap | None, str]:
+    """Choose between exact kernel values and features.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With every parameter a number.
+    n_bags, n_points, dim : int
+    approximation : "auto", FeatureMap, int or None
+        None: exact. A number: so many random Fourier features. "auto": exact where it takes no longer than some
+        seconds, 1024 random Fourier features otherwise.
+    center : array-like of shape (d,), optional
+        Of the data.
+    rng : {None, int, numpy.random.Generator}, default=0
+        Draws the frequencies.
+    n_threads : int, optional
+
+    Returns
+    -------
+    features : FeatureMap or None
+        None means exact.
+    reason : str
+        What was chosen and why.
+
+    Examples
+    --------
+    >>> choose_features(RBF(1.0), 100, 5000, 2, approximation="auto")[0] is None
+    True
+    >>> features, reason = choose_features(RBF(1.0), 100_000, 10**8, 2, approximation="auto")
+    >>> features.n_features
+    1024
+    """
+    if approximation is None or isinstance(kernel, Linear):
+        return None, "exact"
+    if isinstance(approximation, (int, np.integer)) and not isinstance(approximation, bool):
+        return _fourier(kernel, dim, int(approximation), center, rng), f"{int(approximation)} features, as asked for"
+    if not isinstance(approximation, str):
+        return approximation, f"{approximation.n_features} features, as asked for"
+    if approximation != "auto":
+        raise ValueError(f"approximation must be 'auto', features, their number or None, found {approximation!r}.")
+    common: dict[str, Any] = {"n_bags": n_bags, "n_points": n_points, "dim": dim}
+    exact = plan_compute(Job(kind="kernel", **common), threads=n_threads)
+    rough = plan_compute(Job(kind="features", **common), threads=n_threads)
+    if exact.seconds <= max(_PATIENCE, rough.seconds) or not isinstance(kernel, (RBF, Laplacian)):
+        return None, f"exact: about {exact.seconds:.2g} s"
+    features = _fourier(kernel, dim, 1024, center, rng)
+    return features, (
+        f"{features.n_features} random Fourier features: about {rough.seconds:.2g} s, "
+        f"exact kernel values would take {exact.seconds:.2g} s"
+    )
+
+
+def _fourier(kernel: Kernel, dim: int, count: int, center: npt.ArrayLike | None, rng: RNG) -> RandomFourier:
+    if not isinstance(kernel, (RBF, Laplacian)):
+        raise ValueError(f"{kernel!r} has no random Fourier features; give stbmta.features.Nystroem.draw(...).")
+    return RandomFourier.draw(kernel, dim, count, center=center, rng=rng)

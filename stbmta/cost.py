@@ -1,0 +1,255 @@
+r"""What a computation will cost, before it is run: arithmetic, bytes, memory, tasks and time.
+
+A job is a list of phases. Each phase has a number of operations with a rate of its own; rates are those of one core,
+measured (:func:`measure_rates`) or the ones that were measured when this was written. Times are those of a machine
+that does nothing else; they are right to within a factor of about 1.5.
+
+=====================  =================================================  ==========================
+phase                  operations                                         rate
+=====================  =================================================  ==========================
+means                  n d additions                                      ``rows``
+kernel values          n^2 / 2 values of 15 + d operations each           ``kernel``
+Fourier features       n m sines and cosines of 24 + d operations each    ``fourier``
+comparing means        B^2 D multiply-adds in single precision            ``compare``
+averaging neighbors    B v D additions                                    ``average``
+B x B algebra          B^3 / 3 for solving a system (MTA stb)             ``algebra``
+moving                 bytes between machines                             ``network``
+=====================  =================================================  ==========================
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+
+from .container import format_bytes
+from .memory import available_memory
+from .threads import available_threads
+
+__all__ = ["Job", "Phase", "Plan", "Rates", "measure_rates", "plan_compute"]
+
+Kind = Literal["linear", "kernel", "features"]
+
+# Operations of an exponential, and of a sine with its cosine, counted like multiply-adds.
+EXP_OPERATIONS = 15
+SINE_OPERATIONS = 24
+# Seconds that Dask spends on a task beside its work.
+TASK_OVERHEAD = 0.003
+# Points of a block on a cluster (see stbmta.distributed_sums).
+BLOCK_POINTS = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """Operations a second of one core, and bytes a second between machines.
+
+    The defaults were measured on one core of a 2-core machine with AVX-512.
+    """
+
+    rows: float = 5e8
+    kernel: float = 3.0e10
+    fourier: float = 2.5e10
+    compare: float = 5.5e10
+    average: float = 6e8
+    network: float = 1e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What is to be computed.
+
+    Attributes
+    ----------
+    kind : {"linear", "kernel", "features"}
+        Means; exact kernel values between all points; means of random Fourier features.
+    n_bags, n_points, dim : float
+    n_features : float
+        For "features".
+    neighbors : float
+        Neighbors of a bag, on average.
+    """
+
+    kind: Kind
+    n_bags: float
+    n_points: float
+    dim: float
+    n_features: float = 1024
+    neighbors: float = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """One phase of a job: operations of one kind, and the seconds they take on all cores."""
+
+    name: str
+    operations: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The cost of a job.
+
+    Attributes
+    ----------
+    job : Job
+    phases : tuple of Phase
+    memory : float
+        Bytes that the busiest machine holds.
+    moved : float
+        Bytes that go between machines.
+    tasks : int
+        On a cluster; 0 on one machine.
+    workers, threads : int
+        Machines, and cores of each.
+    """
+
+    job: Job
+    phases: tuple[Phase, ...]
+    memory: float
+    moved: float
+    tasks: int
+    workers: int
+    threads: int
+
+    @property
+    def seconds(self) -> float:
+        """Time of the whole job."""
+        return sum(phase.seconds for phase in self.phases)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that a program may want to read."""
+        return {
+            "job": {field.name: getattr(self.job, field.name) for field in fields(self.job)},
+            "phases": [{field.name: getattr(phase, field.name) for field in fields(phase)} for phase in self.phases],
+            "seconds": self.seconds,
+            "memory": self.memory,
+            "moved": self.moved,
+            "tasks": self.tasks,
+            "workers": self.workers,
+            "threads": self.threads,
+        }
+
+    def summary(self) -> str:
+        """Return the plan as text."""
+        lines = [f"{phase.name:<22}{phase.operations:>10.2g} operations  {_time(phase.seconds):>10}" for phase in self.phases]
+        where = f"{self.workers} machines of {self.threads} cores" if self.workers > 1 else f"{self.threads} cores"
+        lines.append(f"{'together':<22}{'':>10}             {_time(self.seconds):>10}  on {where}")
+        lines.append(f"memory of a machine   {format_bytes(int(self.memory))}")
+        if self.workers > 1:
+            lines.append(f"between machines      {format_bytes(int(self.moved))} in {self.tasks} tasks")
+        return "\n".join(lines)
+
+
+def plan_compute(
+    job: Job, *, workers: int = 1, threads: int | None = None, rates: Rates | None = None
+) -> Plan:
+    """Work out what a job costs.
+
+    Parameters
+    ----------
+    job : Job
+    workers : int, default=1
+        Machines of a cluster.
+    threads : int, optional
+        Cores of each; those of this machine by default.
+    rates : Rates, optional
+
+    Examples
+    --------
+    >>> plan = plan_compute(Job(kind="kernel", n_bags=800, n_points=80_000, dim=12), threads=2)
+    >>> [phase.name for phase in plan.phases]
+    ['kernel values']
+    """
+    if job.kind not in ("linear", "kernel", "features"):
+        raise ValueError(f"kind must be 'linear', 'kernel' or 'features', found {job.kind!r}.")
+    rates = Rates() if rates is None else rates
+    threads = available_threads() if threads is None else threads
+    cores = workers * threads
+    B, n, d = job.n_bags, job.n_points, job.dim
+    if job.kind == "kernel":
+        operations = [("kernel values", n * (n + 1) / 2 * (EXP_OPERATIONS + d), rates.kernel)]
+        width, blocks = d, max(1.0, n / BLOCK_POINTS)
+        tasks = int(blocks * (blocks + 1) / 2)
+        # Each block meets all later ones; a machine keeps what it has fetched.
+        moved = workers * n * d * 8 + (B * B * 8 if B < n else n * n * 8 / 4096)
+        memory = 4 * 8 * n * d + 4 * 8 * B * B
+    else:
+        width = d if job.kind == "linear" else job.n_features
+        first = (
+            ("means", n * d, rates.rows)
+            if job.kind == "linear"
+            else ("Fourier features", n * width / 2 * (SINE_OPERATIONS + d), rates.fourier)
+        )
+        operations = [
+            first,
+            ("comparing means", B * B * width, rates.compare),
+            ("averaging neighbors", B * job.neighbors * width, rates.average),
+        ]
+        rows = max(1.0, B / (BLOCK_POINTS / 4))
+        tasks = int(max(1.0, n * d * 8 / 2**28) + rows * rows)
+        moved = B * width * 8 * (workers + rows)
+        memory = 8 * B * width * 2.5 / (workers if workers > 1 else 1) + 8 * 65_536 * (d + width)
+    phases = [Phase(name=name, operations=count, seconds=count / rate / cores) for name, count, rate in operations]
+    if workers > 1:
+        moving = moved / workers / rates.network + tasks * TASK_OVERHEAD
+        phases.append(Phase(name="moving", operations=moved, seconds=moving))
+    return Plan(
+        job=job,
+        phases=tuple(phases),
+        memory=memory,
+        moved=moved if workers > 1 else 0.0,
+        tasks=tasks if workers > 1 else 0,
+        workers=workers,
+        threads=threads,
+    )
+
+
+def fits(plan: Plan, limit: int | None = None) -> bool:
+    """Tell whether a plan fits into the memory of this machine."""
+    return plan.memory <= (available_memory() if limit is None else limit)
+
+
+def measure_rates() -> Rates:
+    """Measure the rates of one core of this machine, in some seconds."""
+    from .bags import Bags
+    from .features import RandomFourier
+    from .kernels import RBF
+    from .linear import neighbor_averages
+    from .means import mean_statistics
+    from .statistics import bag_statistics
+
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((20_000, 12))
+    bags = Bags.from_offsets(points, np.arange(0, 20_001, 50))
+    features = RandomFourier.draw(RBF(3.0), 12, 512, rng=0)
+    wide = Bags.from_offsets(rng.standard_normal((4000, 400)), np.arange(0, 4001, 2))
+    near = Bags.from_offsets(np.repeat(rng.standard_normal((1, 400)), 2000, axis=0), np.arange(0, 2001, 2))
+    n = len(points)
+    rows = wide.data.size / _seconds(lambda: mean_statistics(wide, n_threads=1))
+    pairs = n * (n + 1) / 2 * (EXP_OPERATIONS + 12)
+    kernel = pairs / _seconds(lambda: bag_statistics(bags, RBF(3.0), n_threads=1))
+    waves = n * 256 * (SINE_OPERATIONS + 12)
+    fourier = waves / _seconds(lambda: mean_statistics(bags, features=features, n_threads=1))
+    compare = len(wide) ** 2 * 400 / _seconds(lambda: neighbor_averages(wide, 0.0, n_threads=1))
+    average = len(near) ** 2 * 400 / _seconds(lambda: neighbor_averages(near, np.inf, n_threads=1))
+    return Rates(rows=rows, kernel=kernel, fourier=fourier, compare=compare, average=average)
+
+
+def _seconds(work: Callable[[], object], rounds: int = 3) -> float:
+    work()  # compile
+    best = np.inf
+    for _ in range(rounds):
+        start = time.process_time()
+        work()
+        best = min(best, time.process_time() - start)
+    return max(best, 1e-9)
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("days", 86_400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s"
