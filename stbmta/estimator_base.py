@@ -34,6 +34,7 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
 
     kernel: Kernel | str
     n_threads: int | None
+    client: Any = None
     _base: Base | None = None
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
@@ -54,7 +55,7 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         bags = self._as_bags(X, groups, reset=True)
         self.bags_ = bags
         self.labels_ = bags.labels
-        self.statistics_ = bag_statistics(bags, self.kernel, n_threads=self.n_threads)
+        self.statistics_ = bag_statistics(bags, self.kernel, n_threads=self.n_threads, client=self.client)
         self.kernel_ = self.statistics_.kernel
         self.weights_ = self._find_weights(bags, self.statistics_)
         base = self._base_statistics()
@@ -126,6 +127,22 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
                 f"with {self.kernel_!r} the estimates are functions, not vectors: see embedding_ and gram_."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_clone__(self) -> Self:
+        client = self.client
+        if client is None:
+            return super().__sklearn_clone__()
+        self.client = None  # a connection to a cluster is shared by copies, not copied
+        try:
+            copy = super().__sklearn_clone__()
+        finally:
+            self.client = client
+        copy.client = client
+        return copy
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        return state | {"client": None} if "client" in state else state
 
     def _base_bags(self) -> Bags:
         """Return the bags whose naive means the weights combine."""

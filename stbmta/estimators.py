@@ -3,6 +3,7 @@
 Step 6 of the way of the data: ``fit`` goes from bags to weights, and keeps W and what follows from it.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from . import weights as _weights
 from .bags import Bags
 from .estimator_base import BagEstimator, Base
+from .estimator_large import LargeFit
 from .kernels import Kernel
 from .similarity import gaussian_neighbors, known_mse, neighbors
 from .statistics import BagStatistics, bag_statistics
@@ -32,6 +34,8 @@ class NaiveMean(BagEstimator):
     ----------
     kernel : Kernel or str, default="linear"
     n_threads : int, optional
+    client : dask.distributed.Client, optional
+        Compute kernel values on its cluster; the result has the same bits.
 
     Attributes
     ----------
@@ -47,9 +51,12 @@ class NaiveMean(BagEstimator):
            [5.]])
     """
 
-    def __init__(self, kernel: Kernel | str = "linear", *, n_threads: int | None = None) -> None:
+    def __init__(
+        self, kernel: Kernel | str = "linear", *, n_threads: int | None = None, client: Any = None
+    ) -> None:
         self.kernel = kernel
         self.n_threads = n_threads
+        self.client = client
 
     def _find_weights(self, bags: Bags, s: BagStatistics) -> Array:
         return _weights.naive(s)
@@ -62,6 +69,8 @@ class RKMSE(BagEstimator):
     ----------
     kernel : Kernel or str, default="linear"
     n_threads : int, optional
+    client : dask.distributed.Client, optional
+        Compute kernel values on its cluster; the result has the same bits.
 
     Examples
     --------
@@ -69,15 +78,18 @@ class RKMSE(BagEstimator):
     array([[1.2]])
     """
 
-    def __init__(self, kernel: Kernel | str = "linear", *, n_threads: int | None = None) -> None:
+    def __init__(
+        self, kernel: Kernel | str = "linear", *, n_threads: int | None = None, client: Any = None
+    ) -> None:
         self.kernel = kernel
         self.n_threads = n_threads
+        self.client = client
 
     def _find_weights(self, bags: Bags, s: BagStatistics) -> Array:
         return _weights.rkmse(s)
 
 
-class STB(BagEstimator):
+class STB(LargeFit):
     r"""The similarity-test based estimator: shrink each mean toward the average of its neighbors.
 
     Parameters
@@ -105,7 +117,15 @@ class STB(BagEstimator):
         Folds of the K-fold choice.
     random_state : int, Generator or None
         Draws folds and splits.
+    approximation : "auto", int or FeatureMap, optional
+        Replace kernel values by inner products of features (:mod:`stbmta.scale.features`): so many random Fourier
+        features, given ones, or "auto": where exact values would take long. Exact by default.
+    max_memory : float or str, optional
+        Bytes to use, such as "4GB"; half of what is free by default. Where B x B matrices would need more, the linear
+        kernel is done in tiles; it does not change the estimate.
     n_threads : int, optional
+    client : dask.distributed.Client, optional
+        Do the large computations on its cluster; the result has the same bits.
 
     Attributes
     ----------
@@ -119,6 +139,10 @@ class STB(BagEstimator):
         The K-fold risk over the grid, when something was chosen.
     means_, embedding_, gram_, labels_, statistics_
         As for all estimators.
+    large_ : LargeEstimate
+        Where the estimate was made in tiles: for a :class:`stbmta.scale.stream.BagStream`, for features, and for more
+        bags than `max_memory` allows to compare in full. There are no `weights_` and `neighbors_` then, parameters are
+        chosen on 1000 bags, and `embedding_` holds means of features.
 
     Notes
     -----
@@ -147,7 +171,10 @@ class STB(BagEstimator):
         cross_fit: bool = False,
         n_folds: int = 5,
         random_state: Any = None,
+        approximation: Any = None,
+        max_memory: float | str | None = None,
         n_threads: int | None = None,
+        client: Any = None,
     ) -> None:
         self.kernel = kernel
         self.zeta = zeta
@@ -158,7 +185,10 @@ class STB(BagEstimator):
         self.cross_fit = cross_fit
         self.n_folds = n_folds
         self.random_state = random_state
+        self.approximation = approximation
+        self.max_memory = max_memory
         self.n_threads = n_threads
+        self.client = client
 
     def _find_weights(self, bags: Bags, s: BagStatistics) -> Any:
         if self.cross_fit and self.split is None:
@@ -183,8 +213,14 @@ class STB(BagEstimator):
         self._base = Base(both, bag_statistics(both, s.kernel, n_threads=self.n_threads))
         return np.hstack([W_swapped, W]) / 2
 
-    def _choose(self, bags: Bags, kernel: Kernel, rng: np.random.Generator) -> None:
-        """Set zeta_, gamma and c_, by K-fold where they are None."""
+    def _choose(
+        self,
+        bags: Any,
+        kernel: Kernel,
+        rng: np.random.Generator,
+        sample: Callable[[Any, np.random.Generator], Bags] = lambda bags, rng: bags,
+    ) -> None:
+        """Set zeta_, gamma and c_, by K-fold on a sample of the bags where they are None."""
         self.tuning_: Tuning | None = None
         theory = isinstance(self.gamma, str)
         if theory and self.gamma != "theory":
@@ -193,7 +229,7 @@ class STB(BagEstimator):
         self._gamma: Any = self.gamma
         if self.zeta is None or self.gamma is None or (theory and self.c is None):
             self.tuning_ = tune_stb(
-                bags,
+                sample(bags, rng),
                 kernel,
                 zeta=self.zeta,
                 gamma=self.gamma,
@@ -202,6 +238,7 @@ class STB(BagEstimator):
                 n_folds=self.n_folds,
                 rng=rng,
                 n_threads=self.n_threads,
+                client=self.client,
             )
             self.zeta_ = self.tuning_.zeta
             self.c_ = self.tuning_.c
@@ -240,6 +277,8 @@ class MTA(BagEstimator):
     n_folds : int, default=5
     random_state : int, Generator or None
     n_threads : int, optional
+    client : dask.distributed.Client, optional
+        Compute kernel values on its cluster; the result has the same bits.
 
     Attributes
     ----------
@@ -268,6 +307,7 @@ class MTA(BagEstimator):
         n_folds: int = 5,
         random_state: Any = None,
         n_threads: int | None = None,
+        client: Any = None,
     ) -> None:
         self.kernel = kernel
         self.similarity = similarity
@@ -277,6 +317,7 @@ class MTA(BagEstimator):
         self.n_folds = n_folds
         self.random_state = random_state
         self.n_threads = n_threads
+        self.client = client
 
     def _find_weights(self, bags: Bags, s: BagStatistics) -> Array:
         mse = None if self.variance is None else known_mse(s, self.variance)
@@ -295,6 +336,7 @@ class MTA(BagEstimator):
                 n_folds=self.n_folds,
                 rng=rng,
                 n_threads=self.n_threads,
+                client=self.client,
             )
             self.zeta_ = tuning.zeta
         else:

@@ -13,14 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from .bags import Bags, require_size
+from .blocks import data_center
 from .jit import linear as jit_linear
 from .jit.vector import WIDTH, aligned_zeros
+from .memory import memory_limit, require_memory
+from .scale.means import MeanStatistics
 from .similarity import _thresholds
 from .statistics import centered_means, labels_index
 from .sums import canonical_order
 from .threads import run
 
-__all__ = ["NeighborAverages", "filter_limits", "neighbor_averages"]
+__all__ = ["NeighborAverages", "NeighborTest", "filter_limits", "neighbor_averages", "pack"]
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -89,12 +92,14 @@ class NeighborAverages:
 
 
 def neighbor_averages(
-    bags: Bags,
+    bags: Bags | MeanStatistics,
     zeta: npt.ArrayLike,
     *,
     variance: float | None = None,
     keep_neighbors: bool = False,
     n_threads: int | None = None,
+    max_memory: float | str | None = None,
+    client: Any = None,
 ) -> NeighborAverages:
     r"""Find each bag's neighbors and average their means, for the linear kernel and any number of bags.
 
@@ -107,7 +112,8 @@ def neighbor_averages(
 
     Parameters
     ----------
-    bags : Bags
+    bags : Bags or MeanStatistics
+        Means of features (:func:`stbmta.scale.means.mean_statistics`) do for other kernels than the linear one.
     zeta : float or array-like of shape (B,)
         The threshold, at least 0; one for all bags or one a bag.
     variance : float, optional
@@ -116,6 +122,10 @@ def neighbor_averages(
         Return the neighbors too, as a sparse matrix.
     n_threads : int, optional
         All available cores by default. It does not change the result.
+    max_memory : float or str, optional
+        Bytes that this may take beyond its input, half of what is free by default; more is refused.
+    client : dask.distributed.Client, optional
+        Compare the means on its cluster; the result has the same bits.
 
     Returns
     -------
@@ -135,23 +145,46 @@ def neighbor_averages(
     >>> found.averages.ravel()
     array([1.5 , 1.5 , 9.25])
     """
-    center, means, squares = centered_means(bags, n_threads)
-    sizes = bags.sizes.astype(np.float64)
+    B, width = len(bags), bags.means.shape[1] if isinstance(bags, MeanStatistics) else bags.dim
+    require_memory(
+        20.0 * B * width,
+        memory_limit(max_memory),
+        f"comparing {B} means with {width} columns",
+        "Use fewer features, or allow more with max_memory.",
+    )
+    if isinstance(bags, MeanStatistics):
+        center = data_center(bags.means)
+        means, scatter = bags.means - center, bags.scatter
+    else:
+        center, means, squares = centered_means(bags, n_threads)
+        scatter = squares / bags.sizes
     if variance is None:
         require_size(bags.sizes, bags.labels, 2, "its variance")
-        mse = squares / (sizes * (sizes - 1))
+        mse = scatter / (bags.sizes - 1.0)
         subtracted = mse
     else:
+        if isinstance(bags, MeanStatistics) and bags.features is not None:
+            raise ValueError("a known variance of the coordinates needs the linear kernel.")
         if not (np.ndim(variance) == 0 and np.isfinite(variance) and variance > 0):
             raise ValueError(f"variance must be a positive number, found {variance!r}.")
-        mse = bags.dim * float(variance) / sizes
-        subtracted = np.zeros(len(bags))
-    averages, counts, pairs = _average(means, subtracted, _thresholds(zeta, mse), keep_neighbors, n_threads)
-    for centered in (means, averages):  # in place: they may be most of the memory there is
+        mse = bags.dim * float(variance) / bags.sizes
+        subtracted = np.zeros(B)
+    test = NeighborTest.of(means, subtracted, _thresholds(zeta, mse))
+    if client is not None:
+        if keep_neighbors:
+            raise ValueError("neighbors are kept on one machine only; leave out client or keep_neighbors.")
+        from .scale.distributed_linear import distributed_sums
+
+        sums, counts = distributed_sums(client, test)
+        pairs: list[tuple[Indices, Indices]] = []
+    else:
+        sums, counts, pairs = _sum(test, keep_neighbors, n_threads)
+    sums /= counts[:, None]
+    for centered in (means, sums):  # in place: they may be most of the memory there is
         centered += center
     return NeighborAverages(
         means=means,
-        averages=averages,
+        averages=sums,
         counts=counts,
         naive_mse=mse,
         labels=bags.labels,
@@ -200,40 +233,65 @@ def _round_down(values: Array) -> npt.NDArray[np.float32]:
         return np.nextafter(values.astype(np.float32), np.float32(-np.inf))
 
 
-def _average(
-    means: Array, errors: Array, thresholds: Array, keep: bool, n_threads: int | None
-) -> tuple[Array, npt.NDArray[np.int64], list[tuple[Indices, Indices]]]:
-    """Return averages over neighbors, numbers of neighbors, and the pairs (i, all j) if they are to be kept."""
-    n_bags, dim = means.shape
-    order = canonical_order(
-        means, np.arange(n_bags + 1)
-    )  # the order of the sums does not depend on the user's
-    norms = np.einsum("ij,ij->i", means, means)
-    scale = _power_of_two(norms.max())
-    n_panels = -(-n_bags // WIDTH)
-    panels = aligned_zeros(n_panels * WIDTH * dim, np.float32)
+@dataclass(frozen=True, slots=True)
+class NeighborTest:
+    """All that decides who is a neighbor, and in which order neighbors are added up."""
+
+    means: Array
+    errors: Array
+    thresholds: Array
+    order: Indices  # of the sums: it depends on the means alone, not on the user's order
+    scale: float
+    limits: tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]
+
+    @classmethod
+    def of(cls, means: Array, errors: Array, thresholds: Array) -> "NeighborTest":
+        order = canonical_order(means, np.arange(len(means) + 1))
+        norms = np.einsum("ij,ij->i", means, means)
+        scale = _power_of_two(norms.max())
+        limits = filter_limits(norms * scale**2, errors * scale**2, thresholds * scale**2, means.shape[1])
+        return cls(means, errors, thresholds, order, scale, limits)
+
+
+def pack(
+    means: Array, order: Indices, scale: float, limits: npt.NDArray[np.float32]
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Return means[order] as panels of single precision, and the limits in the same order, padded alike."""
+    n_panels = -(-len(order) // WIDTH)
+    panels = aligned_zeros(n_panels * WIDTH * means.shape[1], np.float32)
     jit_linear.pack_panels(means, order, scale, panels)
-    limits = filter_limits(norms * scale**2, errors * scale**2, thresholds * scale**2, dim)
-    row_limits, column_limits = (aligned_zeros(n_panels * WIDTH, np.float32) for _ in limits)
-    row_limits[:n_bags], column_limits[:n_bags] = limits[0][order], limits[1][order]
-    averages, counts = np.empty_like(means), np.empty(n_bags, np.int64)
+    padded = aligned_zeros(n_panels * WIDTH, np.float32)
+    padded[: len(order)] = limits[order]
+    return panels, padded
+
+
+def _sum(
+    test: NeighborTest, keep: bool, n_threads: int | None
+) -> tuple[Array, npt.NDArray[np.int64], list[tuple[Indices, Indices]]]:
+    """Return sums over neighbors, numbers of neighbors, and the pairs (i, all j) if they are to be kept."""
+    order, means = test.order, test.means
+    n_bags, dim = means.shape
+    panels, row_limits = pack(means, order, test.scale, test.limits[0])
+    column_limits = np.zeros_like(row_limits)
+    column_limits[:n_bags] = test.limits[1][order]
+    n_panels = len(row_limits) // WIDTH
+    sums, counts = np.zeros_like(means), np.zeros(n_bags, np.int64)
     step = max(1, CACHED // (dim * WIDTH))
     found: list[tuple[Indices, Indices]] = [(order[:0], order[:0])] * -(-n_panels // step)
 
     def group(number: int) -> None:
         first, last = number * step, min((number + 1) * step, n_panels)
         masks = np.empty(((last - first) * WIDTH, n_panels), np.uint32)
-        jit_linear.filter_pairs(panels, dim, row_limits, column_limits, first, last, masks)
-        start = first * WIDTH
-        jit_linear.average_candidates(means, order, errors, thresholds, masks, start, averages, counts)
+        jit_linear.filter_pairs(panels, panels, dim, row_limits, column_limits, first, last, masks)
+        rows = order[first * WIDTH : last * WIDTH]
+        jit_linear.sum_candidates(means, rows, order, test.errors, test.thresholds, masks, sums, counts)
         if keep:
-            rows = order[start : last * WIDTH]
             columns = np.empty(counts[rows].sum(), np.int64)
             jit_linear.list_candidates(masks[: len(rows)], order, columns)
             found[number] = (rows, columns)
 
     run([partial(group, number) for number in range(len(found))], n_threads)
-    return averages, counts, found
+    return sums, counts, found
 
 
 def _power_of_two(largest_norm: float) -> float:

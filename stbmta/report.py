@@ -34,6 +34,17 @@ class EstimatorReport:
     def _naive_error(self) -> npt.NDArray[np.float64] | None:
         raise NotImplementedError
 
+    def _neighbor_counts(self) -> npt.NDArray[Any] | None:
+        tests = getattr(self, "neighbors_", None)
+        return None if tests is None else np.asarray(tests.sum(axis=1)).ravel()
+
+    def _estimated_error(self, mse: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
+        """Return the estimated squared errors of the estimates, or None where they are not of these bags."""
+        if self._base_statistics() is not self.statistics_:
+            return None
+        variance = (self.weights_ * self.weights_) @ mse
+        return np.maximum(unbiased_risk(self.weights_, self.statistics_, mse=mse), variance)
+
     def summary(self) -> Any:
         """Return the main figures, as a statsmodels ``Summary``; print it, or use its ``as_html``."""
         from statsmodels.iolib.summary import Summary
@@ -46,9 +57,9 @@ class EstimatorReport:
             ("Method:", type(self).__name__),
             ("Kernel:", _short(self.kernel_)),
             ("No. bags:", str(len(frame))),
-            ("No. points:", str(len(self.bags_.data))),
-            ("Dimension:", str(self.bags_.dim)),
-            ("Bag sizes:", f"{self.bags_.sizes.min()} to {self.bags_.sizes.max()}"),
+            ("No. points:", str(self.statistics_.sizes.sum())),
+            ("Dimension:", str(self.statistics_.dim)),
+            ("Bag sizes:", f"{self.statistics_.sizes.min()} to {self.statistics_.sizes.max()}"),
         ]
         for name in ("zeta", "gamma", "c"):
             value = getattr(self, f"{name}_", None)
@@ -76,7 +87,7 @@ class EstimatorReport:
             for part in (facts[:half], facts[half:] + [("", "")] * (2 * half - len(facts)))
         )
         left.extend_right(right)
-        features = 0 if self.statistics_.means is None else self.bags_.dim
+        features = self.statistics_.dim if hasattr(self, "means_") else 0
         shown = frame.iloc[:_ROWS, : len(frame.columns) - features + min(features, _FEATURES)]
         bags = SimpleTable(
             [[f"{value:.4g}" for value in row] for row in shown.to_numpy(dtype=float)],
@@ -111,17 +122,17 @@ class EstimatorReport:
         check_is_fitted(self)
         s = self.statistics_
         columns: dict[str, Any] = {"size": s.sizes}
-        tests = getattr(self, "neighbors_", None)
-        if tests is not None:
-            columns["neighbors"] = np.asarray(tests.sum(axis=1)).ravel()
+        counts = self._neighbor_counts()
+        if counts is not None:
+            columns["neighbors"] = counts
         mse = self._naive_error()
         if mse is not None:
             columns["naive_error"] = mse
-            if self._base_statistics() is s:
-                variance = (self.weights_ * self.weights_) @ mse
-                columns["estimated_error"] = np.maximum(unbiased_risk(self.weights_, s, mse=mse), variance)
+            error = self._estimated_error(mse)
+            if error is not None:
+                columns["estimated_error"] = error
         frame = pd.DataFrame(columns, index=labels_index(self.labels_))
-        if s.means is not None:
+        if hasattr(self, "means_"):
             names = getattr(self, "feature_names_in_", None)
             names = [f"x{k}" for k in range(s.dim)] if names is None else list(names)
             frame = pd.concat([frame, pd.DataFrame(self.means_, index=frame.index, columns=names)], axis=1)

@@ -6,7 +6,7 @@ Step 3 of the way of the data. The n x n Gram matrix is never built.
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,12 @@ from .blocks import Side, data_center
 from .container import BagsContainer
 from .jit import moments
 from .kernels import Kernel, Linear, Precomputed, as_kernel
+from .memory import available_memory, require_memory
 from .sums import PIECE, canonical_order, cross_sums, part_sums, whole_sums
 from .threads import run
+
+if TYPE_CHECKING:
+    from .scale.stream import BagStream
 
 __all__ = [
     "BagStatistics",
@@ -151,7 +155,7 @@ class BagStatistics:
 
 
 def bag_statistics(
-    bags: Bags,
+    bags: "Bags | BagStream",
     kernel: Kernel | str = "linear",
     *,
     n_threads: int | None = None,
@@ -163,7 +167,8 @@ def bag_statistics(
 
     Parameters
     ----------
-    bags : Bags
+    bags : Bags or BagStream
+        A stream is sorted into memory first, unless the kernel is linear or a `client` does the work.
     kernel : Kernel or {"linear", "rbf", "laplacian", "polynomial"}
     n_threads : int, optional
         All available cores by default. It does not change the result.
@@ -175,6 +180,9 @@ def bag_statistics(
         bags of well-scaled points to 1e-7; polynomial values to 1e-5 of the largest. Where points lie so far
         apart that float32 could not keep that, the values are computed in float64 after all. The linear and
         precomputed kernels take no notice.
+    client : dask.distributed.Client, optional
+        Compute kernel values on its cluster; the result has the same bits. The linear kernel needs means only, and
+        stays here.
 
     Returns
     -------
@@ -200,7 +208,13 @@ def bag_statistics(
     >>> s.naive_mse
     array([1., 1.])
     """
-    kernel = as_kernel(kernel).resolve(bags)
+    kernel = as_kernel(kernel)
+    if not isinstance(bags, Bags):
+        from .scale.large import exact_statistics
+
+        return exact_statistics(bags, kernel, dtype=_precision(dtype), n_threads=n_threads, client=client)
+    kernel = kernel.resolve(bags)
+    _require_memory(bags, kernel)
     if isinstance(kernel, Linear):
         return _linear_statistics(bags, n_threads)
     order = canonical_order(bags.data, bags.offsets)
@@ -214,6 +228,17 @@ def bag_statistics(
     side = Side.cut(bags.data, bags.rows, bags.offsets, np.arange(len(bags)), PIECE)
     diagonal = whole_sums(point_diagonal(bags, kernel), side.pieces, side.bag)
     return statistics_from_sums(found.sums, diagonal, order, bags.sizes, bags.labels, kernel, bags.dim)
+
+
+def _require_memory(bags: Bags, kernel: Kernel) -> None:
+    """Refuse statistics that would not fit: copies of the points, and matrices of all pairs of bags."""
+    copies = 0.0 if isinstance(kernel, Linear) else 4.0 * 8 * bags.data.size
+    require_memory(
+        copies + 4.0 * 8 * len(bags) ** 2,
+        available_memory(),
+        f"comparing {len(bags)} bags of {len(bags.data)} points in full",
+        "Use stbmta.linear.neighbor_averages, or features (stbmta.scale.large.large_statistics).",
+    )
 
 
 def statistics_from_sums(
@@ -261,6 +286,8 @@ def cross_statistics(
         Neither changes the result.
     dtype : float64 or float32, default=float64
         Precision of the kernel values, as in :func:`bag_statistics`.
+    client : dask.distributed.Client, optional
+        As in :func:`bag_statistics`.
 
     Examples
     --------

@@ -201,7 +201,7 @@ def _run_blocks(
     client: Any,
 ) -> None:
     if client is not None:
-        from .distributed_sums import run_remotely
+        from .scale.distributed_sums import run_remotely
 
         run_remotely(client, left, right, first_column, kernel, scatter, dtype)
         return

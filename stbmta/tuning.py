@@ -105,6 +105,7 @@ def tune_stb(
     n_folds: int = 5,
     rng: RNG = None,
     n_threads: int | None = None,
+    client: Any = None,
 ) -> Tuning:
     r"""Choose the threshold and the shrinkage of STB by K-fold inside each bag.
 
@@ -130,6 +131,8 @@ def tune_stb(
     rng : {None, int, numpy.random.Generator}, optional
         Draws the folds.
     n_threads : int, optional
+    client : dask.distributed.Client, optional
+        Compute kernel values on its cluster; the result has the same bits.
 
     Returns
     -------
@@ -157,7 +160,7 @@ def tune_stb(
     else:
         grid = default_zetas(variance is not None)
     paths, ends, bag_of = _fold_paths(
-        bags, as_kernel(kernel).resolve(bags), grid, variance, n_folds, rng, n_threads
+        bags, as_kernel(kernel).resolve(bags), grid, variance, n_folds, rng, n_threads, client
     )
     # Each bag counts alike, whatever its number of folds.
     share = 1 / np.bincount(bag_of, minlength=len(bags))[bag_of]
@@ -229,13 +232,14 @@ def _fold_paths(
     n_folds: int,
     rng: RNG,
     n_threads: int | None,
+    client: Any,
 ) -> tuple[Array, Array, npt.NDArray[np.int64]]:
     """Return the path of each scored fold over the thresholds, its end points, and its bag."""
     least_left = 2 if variance is None else 1  # points that the rest of a bag needs for its error
     if variance is None:
         bags.require_size(2, "its variance")
     shuffled, offsets, bag_of = bags.folds(n_folds, rng)
-    sums, own, diagonal = _fold_sums(shuffled, offsets, bag_of, kernel, n_threads)
+    sums, own, diagonal = _fold_sums(shuffled, offsets, bag_of, kernel, n_threads, client)
     first = np.searchsorted(bag_of, np.arange(len(bags)))
     counts = bags.sizes.astype(np.float64)
     bag_sums = np.add.reduceat(sums, first, axis=0)
@@ -271,11 +275,11 @@ def _fold_paths(
 
 
 def _fold_sums(
-    shuffled: Bags, offsets: Indices, bag_of: Indices, kernel: Kernel, n_threads: int | None
+    shuffled: Bags, offsets: Indices, bag_of: Indices, kernel: Kernel, n_threads: int | None, client: Any
 ) -> tuple[Array, Array, Array]:
     """Return the sums between folds and bags, of folds with themselves, and of k(x, x) over folds."""
     if not isinstance(kernel, Linear):
-        found = part_sums(shuffled.data, shuffled.rows, offsets, bag_of, kernel, n_threads)
+        found = part_sums(shuffled.data, shuffled.rows, offsets, bag_of, kernel, n_threads, client=client)
         return found.sums, found.own, np.add.reduceat(point_diagonal(shuffled, kernel), offsets[:-1])
     # Sums of points less a common center: scores change by a constant, and no accuracy is lost.
     _, means, squares = centered_means(Bags.from_offsets(shuffled.data, offsets), n_threads)

@@ -97,15 +97,20 @@ def test_pairs_closer_to_the_threshold_than_single_precision_can_tell(dim, offse
     np.testing.assert_array_equal(N[clear], exact[clear] <= 1)
 
 
+def neighbor_sums(means, errors, thresholds):
+    sums, counts, _ = linear._sum(linear.NeighborTest.of(means, errors, thresholds), False, 1)
+    return sums, counts
+
+
 def test_single_precision_alone_would_be_wrong(rng):
     """The borderline data do their work: without lowering the limits, neighbors are lost."""
     means = rng.normal(size=(200, 50))
     errors = np.zeros(200)
     thresholds = np.sort(((means[:, None] - means) ** 2).sum(axis=-1), axis=1)[:, 20] * (1 + 1e-12)
     expected, averages = slow_averages(means, errors, thresholds)
-    found, counts, _ = linear._average(means, errors, thresholds, False, 1)
+    sums, counts = neighbor_sums(means, errors, thresholds)
     np.testing.assert_array_equal(counts, expected.sum(axis=1))
-    np.testing.assert_allclose(found, averages, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(sums / counts[:, None], averages, rtol=1e-12, atol=1e-13)
 
     def bare_limits(norms, errors, thresholds, dim):
         return (
@@ -115,7 +120,7 @@ def test_single_precision_alone_would_be_wrong(rng):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(linear, "filter_limits", bare_limits)
-        _, counts, _ = linear._average(means, errors, thresholds, False, 1)
+        _, counts = neighbor_sums(means, errors, thresholds)
     assert (counts < expected.sum(axis=1)).any()
 
 
@@ -123,8 +128,8 @@ def test_the_filter_rules_out_nearly_all_that_are_no_neighbors(rng, monkeypatch)
     """Otherwise the result would be right, and slow."""
     candidates = []
 
-    def spy(panels, dim, row_limits, column_limits, first, last, masks):
-        filter_pairs(panels, dim, row_limits, column_limits, first, last, masks)
+    def spy(row_panels, panels, dim, row_limits, column_limits, first, last, masks):
+        filter_pairs(row_panels, panels, dim, row_limits, column_limits, first, last, masks)
         bits = np.unpackbits(masks[: 300 - first * linear.WIDTH].view(np.uint8), bitorder="little")
         candidates.append(int(bits.sum()))
 

@@ -22,7 +22,7 @@ import numpy as np
 from ..theory._jit import compiled
 from .vector import WIDTH, at_least, broadcast, fma, load, subtract, zeros_like
 
-__all__ = ["TILE_ROWS", "average_candidates", "filter_pairs", "list_candidates", "pack_panels"]
+__all__ = ["TILE_ROWS", "filter_pairs", "list_candidates", "pack_panels", "sum_candidates"]
 
 TILE_ROWS = 8
 
@@ -38,7 +38,7 @@ def pack_panels(means, order, scale, panels):
 
 
 @compiled
-def _tile(panels, dim, rows, columns, row_limits, row, column_limits, column, masks, at, stride):
+def _tile(row_panels, panels, dim, rows, columns, row_limits, row, column_limits, column, masks, at, stride):
     """Test eight rows against the columns of a panel: <x, y> - column_limit >= row_limit."""
     limit = load(column_limits, column)
     a0 = zeros_like(limit)
@@ -46,14 +46,14 @@ def _tile(panels, dim, rows, columns, row_limits, row, column_limits, column, ma
     for k in range(dim):
         y = load(panels, columns + k * WIDTH)
         x = rows + k * WIDTH
-        a0 = fma(broadcast(panels, x), y, a0)
-        a1 = fma(broadcast(panels, x + 1), y, a1)
-        a2 = fma(broadcast(panels, x + 2), y, a2)
-        a3 = fma(broadcast(panels, x + 3), y, a3)
-        a4 = fma(broadcast(panels, x + 4), y, a4)
-        a5 = fma(broadcast(panels, x + 5), y, a5)
-        a6 = fma(broadcast(panels, x + 6), y, a6)
-        a7 = fma(broadcast(panels, x + 7), y, a7)
+        a0 = fma(broadcast(row_panels, x), y, a0)
+        a1 = fma(broadcast(row_panels, x + 1), y, a1)
+        a2 = fma(broadcast(row_panels, x + 2), y, a2)
+        a3 = fma(broadcast(row_panels, x + 3), y, a3)
+        a4 = fma(broadcast(row_panels, x + 4), y, a4)
+        a5 = fma(broadcast(row_panels, x + 5), y, a5)
+        a6 = fma(broadcast(row_panels, x + 6), y, a6)
+        a7 = fma(broadcast(row_panels, x + 7), y, a7)
     masks[at] = at_least(subtract(a0, limit), broadcast(row_limits, row))
     masks[at + stride] = at_least(subtract(a1, limit), broadcast(row_limits, row + 1))
     masks[at + 2 * stride] = at_least(subtract(a2, limit), broadcast(row_limits, row + 2))
@@ -65,12 +65,13 @@ def _tile(panels, dim, rows, columns, row_limits, row, column_limits, column, ma
 
 
 @compiled
-def filter_pairs(panels, dim, row_limits, column_limits, first, last, masks):
+def filter_pairs(row_panels, panels, dim, row_limits, column_limits, first, last, masks):
     """Mark the candidates of the rows of panels first..last.
 
     Parameters
     ----------
-    panels : float32 array
+    row_panels, panels : float32 arrays
+        The means as rows and as columns; the same array where all are compared with all.
     dim : int
     row_limits, column_limits : float32 arrays
     first, last : int
@@ -85,7 +86,8 @@ def filter_pairs(panels, dim, row_limits, column_limits, first, last, masks):
             for r in range(0, WIDTH, TILE_ROWS):
                 row = q * WIDTH + r
                 _tile(
-                    panels, dim, q * dim * WIDTH + r, p * dim * WIDTH, row_limits, row, column_limits, p * WIDTH,
+                    row_panels, panels, dim, q * dim * WIDTH + r, p * dim * WIDTH,
+                    row_limits, row, column_limits, p * WIDTH,
                     flat, (row - first * WIDTH) * n_panels + p, n_panels,
                 )  # fmt: skip
 
@@ -113,47 +115,41 @@ def _squared_distance(means, i, j):
 
 
 @compiled
-def average_candidates(means, order, errors, thresholds, masks, start, averages, counts):
-    """Test the candidates of some rows again, and average the neighbors among them.
+def sum_candidates(means, rows, columns, errors, thresholds, masks, sums, counts):
+    """Test the candidates of some rows again, and add up the neighbors among them.
 
     Parameters
     ----------
     means : float64 array of shape (B, d)
-    order : int64 array of shape (B,)
-        The mean at each position of the panels.
+    rows, columns : int64 arrays
+        The mean at each position of the rows and of the columns.
     errors, thresholds : float64 arrays of shape (B,)
         i and j are neighbors if |x - y|^2 - (errors[i] + errors[j]) <= thresholds[i].
-    masks : uint32 array of shape (rows, panels)
+    masks : uint32 array of shape (rows, panels of columns)
         The candidates; bits of those that are no neighbors are cleared.
-    start : int
-        The position of the first row.
-    averages : float64 array of shape (B, d)
+    sums : float64 array of shape (B, d)
     counts : int64 array of shape (B,)
+        Both are continued: columns may come in several runs.
     """
-    n_bags, dim = means.shape
-    for row in range(min(masks.shape[0], n_bags - start)):
-        i = order[start + row]
-        average = averages[i]
-        average[:] = 0.0
-        count = 0
+    dim = means.shape[1]
+    for row in range(len(rows)):
+        i = rows[row]
+        total = sums[i]
         for p in range(masks.shape[1]):
             mask = masks[row, p]
             kept = np.uint32(0)
             c = 0
             while mask != 0:
-                if mask & np.uint32(1) != 0 and p * WIDTH + c < n_bags:
-                    j = order[p * WIDTH + c]
+                if mask & np.uint32(1) != 0 and p * WIDTH + c < len(columns):
+                    j = columns[p * WIDTH + c]
                     if _squared_distance(means, i, j) - (errors[i] + errors[j]) <= thresholds[i]:
                         kept |= np.uint32(1) << np.uint32(c)
-                        count += 1
+                        counts[i] += 1
                         for k in range(dim):
-                            average[k] += means[j, k]
+                            total[k] += means[j, k]
                 mask = mask >> np.uint32(1)
                 c += 1
             masks[row, p] = kept
-        counts[i] = count
-        for k in range(dim):
-            average[k] /= np.float64(count)
 
 
 @compiled

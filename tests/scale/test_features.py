@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from stbmta import RBF, Laplacian, Polynomial
-from stbmta.features import Nystroem, RandomFourier
 from stbmta.jit import streams
+from stbmta.scale.features import Nystroem, RandomFourier
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from stbmta import memory
-from stbmta.means import mean_statistics
-from stbmta.stream import BagStream
+from stbmta.scale.means import mean_statistics
+from stbmta.scale.stream import BagStream
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stbmta import RBF, Bags, Laplacian, Polynomial, bag_statistics
-from stbmta.features import Nystroem, RandomFourier
-from stbmta.means import mean_statistics
-from stbmta.stream import BagStream
+from stbmta.scale.features import Nystroem, RandomFourier
+from stbmta.scale.means import mean_statistics
+from stbmta.scale.stream import BagStream
 
 from .. import naive
 from ..strategies import ragged
@@ -62,7 +62,7 @@ FEATURES = {
 
 @pytest.mark.parametrize("features", FEATURES.values(), ids=FEATURES.keys())
 def test_blocks_and_threads_change_no_bit(features, table, monkeypatch):
-    monkeypatch.setattr("stbmta.means._CHUNK", 64)
+    monkeypatch.setattr("stbmta.scale.means._CHUNK", 64)
     expected = mean_statistics(BagStream.from_arrays(*table), features=features, n_threads=1)
     for rows in (1, 17, 64, 999):
         for n_threads in (1, 2, 3):

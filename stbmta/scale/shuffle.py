@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .blocks import Extent, Side, choose_tile
+from ..blocks import Extent, Side, choose_tile
+from ..inputs import as_labels
+from ..jit import moments, packing
+from ..kernels import Kernel, Precomputed
+from ..statistics import BagStatistics, statistics_from_sums
+from ..sums import PIECE, content_prints, order_by_contents
 from .distributed import results
 from .distributed_sums import RemoteSide, block_rows, cut_blocks, run_rectangles
-from .inputs import as_labels
-from .jit import moments, packing
-from .kernels import Kernel, Precomputed
-from .statistics import BagStatistics, statistics_from_sums
 from .stream import BagStream, Partition, frame_blocks
-from .sums import PIECE, content_prints, order_by_contents
 
 __all__ = ["stream_statistics"]
 
@@ -102,7 +102,9 @@ def _submit_part(client: Any, part: Any, columns: tuple[str, ...] | None) -> Any
     return client.submit(_sort, part, columns, pure=False)
 
 
-def _sort_frame(frame: Any, by: list[str], features: list[str], columns: tuple[str, ...] | None) -> _SortedPart:
+def _sort_frame(
+    frame: Any, by: list[str], features: list[str], columns: tuple[str, ...] | None
+) -> _SortedPart:
     return _sort(partial(frame_blocks, frame, by, features), columns)
 
 
@@ -131,7 +133,9 @@ def _merge(
 ) -> tuple[list[Any], npt.NDArray[np.int64], npt.NDArray[np.uint64], list[Array]]:
     """Number the bags of all parts by first appearance; add up sizes, continue the numbers for contents."""
     numbers: dict[Any, int] = {}
-    places = [np.array([numbers.setdefault(x, len(numbers)) for x in index.labels], np.int64) for index in indexes]
+    places = [
+        np.array([numbers.setdefault(x, len(numbers)) for x in index.labels], np.int64) for index in indexes
+    ]
     if not numbers:
         raise ValueError("there are no bags: the stream has 0 rows.")
     sizes, prints = np.zeros(len(numbers), np.int64), np.zeros(len(numbers), np.uint64)

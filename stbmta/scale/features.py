@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy  # its parts load when first used
 
-from .container import RNG
-from .jit.vector import WIDTH, aligned_zeros
-from .kernels import RBF, Kernel, Laplacian
+from ..container import RNG
+from ..jit.vector import WIDTH, aligned_zeros
+from ..kernels import RBF, Kernel, Laplacian
 
 __all__ = ["FeatureMap", "Nystroem", "RandomFourier"]
 

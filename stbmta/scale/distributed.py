@@ -18,6 +18,7 @@ __all__ = ["cluster_threads", "distributed_parts", "ordered_results", "results"]
 
 # Tasks under way for each thread of the cluster: enough to keep it busy, few enough to stay small.
 _AHEAD = 3
+_LOST = "the connection to the Dask cluster was lost before the result was complete."
 
 
 def ordered_results(client: Any, tasks: Iterable[Callable[[], Any]]) -> Iterator[Any]:
@@ -41,13 +42,13 @@ def ordered_results(client: Any, tasks: Iterable[Callable[[], Any]]) -> Iterator
     window: deque[Any] = deque()
     try:
         for submit in tasks:
-            window.append(submit())
+            window.append(_submit(client, submit))
             if len(window) >= _AHEAD * max(1, cluster_threads(client)):
                 yield _result(window.popleft())
         while window:
             yield _result(window.popleft())
     finally:
-        if window:
+        if window and client.status == "running":
             client.cancel(list(window))
 
 
@@ -66,6 +67,15 @@ def cluster_threads(client: Any) -> int:
     return sum(worker["nthreads"] for worker in workers.values())
 
 
+def _submit(client: Any, submit: Callable[[], Any]) -> Any:
+    try:
+        return submit()
+    except Exception as error:
+        if client.status == "running":
+            raise
+        raise ConnectionError(_LOST) from error
+
+
 def _result(future: Any) -> Any:
     """Wait for a result; say clearly what went wrong with the cluster."""
     from dask.distributed import CancelledError, KilledWorker
@@ -79,9 +89,7 @@ def _result(future: Any) -> Any:
             "Give them more, or make the task smaller."
         ) from error
     except (CancelledError, CommClosedError, TimeoutError) as error:
-        raise ConnectionError(
-            "the connection to the Dask cluster was lost before the result was complete."
-        ) from error
+        raise ConnectionError(_LOST) from error
 
 
 def distributed_parts(

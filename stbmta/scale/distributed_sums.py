@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .blocks import Extent, Side, Tile, choose_tile, matrix_block, tile_block
+from ..blocks import Extent, Side, Tile, choose_tile, matrix_block, tile_block
+from ..kernels import Kernel, Precomputed
 from .distributed import cluster_threads, ordered_results
-from .kernels import Kernel, Precomputed
 
 __all__ = ["RemoteSide", "block_rows", "cut_blocks", "run_rectangles", "run_remotely", "send_blocks"]
 
@@ -25,8 +25,8 @@ Work = Tile | Precomputed
 Scatter = Callable[[Array, Array, int, int], None]
 
 # Points of a block at most: some tenths of a second of kernel values a task; and numbers, to keep messages small.
-_MOST_POINTS = 20_000
-_MOST_NUMBERS = 10**6
+MOST_POINTS = 20_000
+MOST_NUMBERS = 10**6
 # Tasks for each thread of the cluster at least, so that all end together.
 _TASKS_A_THREAD = 16
 
@@ -57,12 +57,10 @@ class RemoteSide:
 def block_rows(client: Any, n_points: int, dim: int) -> int:
     """Return how many points a block should have."""
     wanted = math.ceil(math.sqrt(2 * _TASKS_A_THREAD * max(1, cluster_threads(client))))
-    return max(1, min(_MOST_POINTS, _MOST_NUMBERS // dim, -(-n_points // wanted)))
+    return max(1, min(MOST_POINTS, MOST_NUMBERS // dim, -(-n_points // wanted)))
 
 
-def cut_blocks(
-    pieces: Array, bag: Array, rows: int
-) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def cut_blocks(pieces: Array, bag: Array, rows: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Cut pieces into blocks of about `rows` points, and blocks into groups of whole bags.
 
     Examples

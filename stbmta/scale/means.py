@@ -1,7 +1,7 @@
 r"""Statistics of very many bags, or of very many points: means only, never B x B and never n x n.
 
 Step 3 of the way of the data, for data too large for :func:`stbmta.bag_statistics`. A bag is known by its size, the
-mean of its points (or of their features, :mod:`stbmta.features`) and their scatter; one pass over the points
+mean of its points (or of their features, :mod:`stbmta.scale.features`) and their scatter; one pass over the points
 finds them. Memory O(B D), whatever the number of points.
 """
 
@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .bags import Bags, require_size
+from ..bags import Bags, require_size
+from ..jit import streams
+from ..kernels import Kernel, Linear
+from ..memory import memory_limit, require_memory
+from ..statistics import BagStatistics, inner_products
+from ..threads import get_num_threads, run
 from .features import FeatureMap, RandomFourier
-from .jit import streams
-from .kernels import Kernel, Linear
-from .memory import memory_limit, require_memory
-from .statistics import BagStatistics, inner_products
 from .stream import BagStream, Blocks, LabelCoder
-from .threads import get_num_threads, run
 
 __all__ = ["MeanStatistics", "MeanSums", "mean_statistics", "part_sums"]
 
@@ -116,7 +116,8 @@ def mean_statistics(
     kernel : Kernel, optional
         The kernel that `features` approximate; the linear kernel by default.
     features : FeatureMap, optional
-        :class:`stbmta.features.RandomFourier` or :class:`stbmta.features.Nystroem`. Means are then of features.
+        :class:`stbmta.scale.features.RandomFourier` or :class:`stbmta.scale.features.Nystroem`: means are then those
+        of features.
     n_threads : int, optional
         It does not change the result.
     max_memory : float or str, optional

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .bags import Bags
-from .inputs import as_labels, as_matrix, check_finite, factorize, frame_columns
+from ..bags import Bags
+from ..inputs import as_labels, as_matrix, check_finite, factorize, frame_columns
 
 __all__ = ["BagStream", "Blocks", "LabelCoder", "Partition", "frame_blocks"]
 

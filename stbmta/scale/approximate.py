@@ -6,13 +6,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .bags import Bags
-from .container import RNG
+from ..bags import Bags
+from ..container import RNG
+from ..kernels import RBF, Kernel, Laplacian, Linear
+from ..statistics import bag_statistics
 from .cost import Job, plan_compute
 from .features import FeatureMap, RandomFourier
-from .kernels import RBF, Kernel, Laplacian, Linear
 from .means import MeanStatistics
-from .statistics import bag_statistics
 
 __all__ = ["ApproximationError", "approximation_error", "choose_features"]
 
@@ -68,7 +68,7 @@ def approximation_error(
 
     Examples
     --------
-    >>> from stbmta.means import mean_statistics
+    >>> from stbmta.scale.means import mean_statistics
     >>> bags = Bags.from_list([np.random.default_rng(k).normal(size=(30, 2)) for k in range(10)])
     >>> s = mean_statistics(bags, features=RandomFourier.draw(RBF(1.0), 2, 4096, rng=0))
     >>> approximation_error(s, bags).deviation < 0.02
@@ -136,12 +136,16 @@ def choose_features(
     """
     if approximation is None or isinstance(kernel, Linear):
         return None, "exact"
-    if isinstance(approximation, (int, np.integer)) and not isinstance(approximation, bool):
-        return _fourier(kernel, dim, int(approximation), center, rng), f"{int(approximation)} features, as asked for"
+    if isinstance(approximation, (int, np.integer)):
+        return _fourier(
+            kernel, dim, int(approximation), center, rng
+        ), f"{int(approximation)} features, as asked for"
     if not isinstance(approximation, str):
         return approximation, f"{approximation.n_features} features, as asked for"
     if approximation != "auto":
-        raise ValueError(f"approximation must be 'auto', features, their number or None, found {approximation!r}.")
+        raise ValueError(
+            f"approximation must be 'auto', features, their number or None, found {approximation!r}."
+        )
     common: dict[str, Any] = {"n_bags": n_bags, "n_points": n_points, "dim": dim}
     exact = plan_compute(Job(kind="kernel", **common), threads=n_threads)
     rough = plan_compute(Job(kind="features", **common), threads=n_threads)
@@ -156,5 +160,7 @@ def choose_features(
 
 def _fourier(kernel: Kernel, dim: int, count: int, center: npt.ArrayLike | None, rng: RNG) -> RandomFourier:
     if not isinstance(kernel, (RBF, Laplacian)):
-        raise ValueError(f"{kernel!r} has no random Fourier features; give stbmta.features.Nystroem.draw(...).")
+        raise ValueError(
+            f"{kernel!r} has no random Fourier features; give stbmta.scale.features.Nystroem.draw(...)."
+        )
     return RandomFourier.draw(kernel, dim, count, center=center, rng=rng)

@@ -7,13 +7,13 @@ that does nothing else; they are right to within a factor of about 1.5.
 =====================  =================================================  ==========================
 phase                  operations                                         rate
 =====================  =================================================  ==========================
+reading                8 n d bytes, of each machine                       ``disk``
 means                  n d additions                                      ``rows``
 kernel values          n^2 / 2 values of 15 + d operations each           ``kernel``
 Fourier features       n m sines and cosines of 24 + d operations each    ``fourier``
 comparing means        B^2 D multiply-adds in single precision            ``compare``
 averaging neighbors    B v D additions                                    ``average``
-B x B algebra          B^3 / 3 for solving a system (MTA stb)             ``algebra``
-moving                 bytes between machines                             ``network``
+moving                 bytes between machines, and the tasks              ``network``
 =====================  =================================================  ==========================
 """
 
@@ -24,9 +24,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .container import format_bytes
-from .memory import available_memory
-from .threads import available_threads
+from ..container import format_bytes
+from ..threads import available_threads
+from . import distributed_linear, distributed_sums
 
 __all__ = ["Job", "Phase", "Plan", "Rates", "measure_rates", "plan_compute"]
 
@@ -37,13 +37,13 @@ EXP_OPERATIONS = 15
 SINE_OPERATIONS = 24
 # Seconds that Dask spends on a task beside its work.
 TASK_OVERHEAD = 0.003
-# Points of a block on a cluster (see stbmta.distributed_sums).
-BLOCK_POINTS = 20_000
+# Bytes of a part of a stream.
+PART_BYTES = 2**28
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """Operations a second of one core, and bytes a second between machines.
+    """Operations a second of one core, bytes a second of one machine from disk and to others.
 
     The defaults were measured on one core of a 2-core machine with AVX-512.
     """
@@ -53,6 +53,7 @@ class Rates:
     fourier: float = 2.5e10
     compare: float = 5.5e10
     average: float = 6e8
+    disk: float = 5e8
     network: float = 1e9
 
 
@@ -87,6 +88,11 @@ class Phase:
     operations: float
     seconds: float
 
+    @property
+    def unit(self) -> str:
+        """What is counted."""
+        return "bytes" if self.name in ("reading", "moving") else "operations"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -97,7 +103,9 @@ class Plan:
     job : Job
     phases : tuple of Phase
     memory : float
-        Bytes that the busiest machine holds.
+        Bytes that the caller holds.
+    worker_memory : float
+        Bytes that a machine of the cluster should have: what it fetches is then kept.
     moved : float
         Bytes that go between machines.
     tasks : int
@@ -109,6 +117,7 @@ class Plan:
     job: Job
     phases: tuple[Phase, ...]
     memory: float
+    worker_memory: float
     moved: float
     tasks: int
     workers: int
@@ -123,9 +132,12 @@ class Plan:
         """Return everything that a program may want to read."""
         return {
             "job": {field.name: getattr(self.job, field.name) for field in fields(self.job)},
-            "phases": [{field.name: getattr(phase, field.name) for field in fields(phase)} for phase in self.phases],
+            "phases": [
+                {field.name: getattr(phase, field.name) for field in fields(phase)} for phase in self.phases
+            ],
             "seconds": self.seconds,
             "memory": self.memory,
+            "worker_memory": self.worker_memory,
             "moved": self.moved,
             "tasks": self.tasks,
             "workers": self.workers,
@@ -134,11 +146,19 @@ class Plan:
 
     def summary(self) -> str:
         """Return the plan as text."""
-        lines = [f"{phase.name:<22}{phase.operations:>10.2g} operations  {_time(phase.seconds):>10}" for phase in self.phases]
-        where = f"{self.workers} machines of {self.threads} cores" if self.workers > 1 else f"{self.threads} cores"
-        lines.append(f"{'together':<22}{'':>10}             {_time(self.seconds):>10}  on {where}")
-        lines.append(f"memory of a machine   {format_bytes(int(self.memory))}")
+        lines = [
+            f"{phase.name:<22}{phase.operations:>10.2g} {phase.unit:<12}{_time(phase.seconds):>10}"
+            for phase in self.phases
+        ]
+        where = (
+            f"{self.workers} machines of {self.threads} cores"
+            if self.workers > 1
+            else f"{self.threads} cores"
+        )
+        lines.append(f"{'together':<22}{'':>23}{_time(self.seconds):>10}  on {where}")
+        lines.append(f"memory                {format_bytes(int(self.memory))}")
         if self.workers > 1:
+            lines.append(f"memory of a worker    {format_bytes(int(self.worker_memory))}")
             lines.append(f"between machines      {format_bytes(int(self.moved))} in {self.tasks} tasks")
         return "\n".join(lines)
 
@@ -170,29 +190,33 @@ def plan_compute(
     cores = workers * threads
     B, n, d = job.n_bags, job.n_points, job.dim
     if job.kind == "kernel":
-        operations = [("kernel values", n * (n + 1) / 2 * (EXP_OPERATIONS + d), rates.kernel)]
-        width, blocks = d, max(1.0, n / BLOCK_POINTS)
-        tasks = int(blocks * (blocks + 1) / 2)
-        # Each block meets all later ones; a machine keeps what it has fetched.
-        moved = workers * n * d * 8 + (B * B * 8 if B < n else n * n * 8 / 4096)
-        memory = 4 * 8 * n * d + 4 * 8 * B * B
+        operations = [("kernel values", n * (n + 1) / 2 * (EXP_OPERATIONS + d), rates.kernel * cores)]
+        table = 8 * n * d
+        blocks = n / min(distributed_sums.MOST_POINTS, max(1.0, distributed_sums.MOST_NUMBERS // d))
+        tasks = max(1.0, blocks) * (blocks + 1) / 2
+        moved = workers * table + 8 * B * B
+        memory = 4 * table + 4 * 8 * B * B
     else:
         width = d if job.kind == "linear" else job.n_features
-        first = (
-            ("means", n * d, rates.rows)
+        table = 8 * B * width
+        sums = (
+            ("means", n * d, rates.rows * cores)
             if job.kind == "linear"
-            else ("Fourier features", n * width / 2 * (SINE_OPERATIONS + d), rates.fourier)
+            else ("Fourier features", n * width / 2 * (SINE_OPERATIONS + d), rates.fourier * cores)
         )
         operations = [
-            first,
-            ("comparing means", B * B * width, rates.compare),
-            ("averaging neighbors", B * job.neighbors * width, rates.average),
+            ("reading", 8 * n * d, rates.disk * workers),
+            sums,
+            ("comparing means", B * B * width, rates.compare * cores),
+            ("averaging neighbors", B * job.neighbors * width, rates.average * cores),
         ]
-        rows = max(1.0, B / (BLOCK_POINTS / 4))
-        tasks = int(max(1.0, n * d * 8 / 2**28) + rows * rows)
-        moved = B * width * 8 * (workers + rows)
-        memory = 8 * B * width * 2.5 / (workers if workers > 1 else 1) + 8 * 65_536 * (d + width)
-    phases = [Phase(name=name, operations=count, seconds=count / rate / cores) for name, count, rate in operations]
+        blocks = max(
+            1.0, B / min(distributed_linear.MOST_ROWS, max(1.0, distributed_linear.MOST_NUMBERS // width))
+        )
+        tasks = max(1.0, 8 * n * d / PART_BYTES) + min(blocks**2, distributed_linear.MOST_TASKS)
+        moved = (workers + 2) * table
+        memory = 2.5 * table
+    phases = [Phase(name=name, operations=count, seconds=count / rate) for name, count, rate in operations]
     if workers > 1:
         moving = moved / workers / rates.network + tasks * TASK_OVERHEAD
         phases.append(Phase(name="moving", operations=moved, seconds=moving))
@@ -200,26 +224,22 @@ def plan_compute(
         job=job,
         phases=tuple(phases),
         memory=memory,
+        worker_memory=table + 2**30,
         moved=moved if workers > 1 else 0.0,
-        tasks=tasks if workers > 1 else 0,
+        tasks=int(tasks) if workers > 1 else 0,
         workers=workers,
         threads=threads,
     )
 
 
-def fits(plan: Plan, limit: int | None = None) -> bool:
-    """Tell whether a plan fits into the memory of this machine."""
-    return plan.memory <= (available_memory() if limit is None else limit)
-
-
 def measure_rates() -> Rates:
     """Measure the rates of one core of this machine, in some seconds."""
-    from .bags import Bags
+    from ..bags import Bags
+    from ..kernels import RBF
+    from ..linear import neighbor_averages
+    from ..statistics import bag_statistics
     from .features import RandomFourier
-    from .kernels import RBF
-    from .linear import neighbor_averages
     from .means import mean_statistics
-    from .statistics import bag_statistics
 
     rng = np.random.default_rng(0)
     points = rng.standard_normal((20_000, 12))
@@ -249,7 +269,7 @@ def _seconds(work: Callable[[], object], rounds: int = 3) -> float:
 
 
 def _time(seconds: float) -> str:
-    for unit, size in (("days", 86_400.0), ("h", 3600.0), ("min", 60.0)):
+    for unit, size in (("years", 31_557_600.0), ("days", 86_400.0), ("h", 3600.0), ("min", 60.0)):
         if seconds >= 2 * size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds:.3g} s"

@@ -1,0 +1,248 @@
+"""The same bits on a cluster of processes, whatever the number of workers; and what happens when they die."""
+
+import os
+import signal
+import threading
+import time
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stbmta import (
+    RBF,
+    STB,
+    Bags,
+    Laplacian,
+    NaiveMean,
+    Polynomial,
+    Precomputed,
+    bag_statistics,
+    cross_statistics,
+    sums,
+)
+from stbmta.linear import neighbor_averages
+from stbmta.scale.distributed import ordered_results
+from stbmta.scale.distributed_sums import cut_blocks
+from stbmta.scale.features import RandomFourier
+from stbmta.scale.means import mean_statistics
+from stbmta.scale.stream import BagStream
+from stbmta.tuning import tune_stb
+
+dask = pytest.importorskip("dask", reason="dask is an extra")
+distributed = pytest.importorskip("distributed", reason="dask is an extra")
+
+pytestmark = [
+    pytest.mark.slow_without_jit,
+    # Dask's own threads and sockets end a little after the cluster does.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def start(n_workers):
+    cluster = distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit="2GB"
+    )
+    return cluster, distributed.Client(cluster)
+
+
+@pytest.fixture(scope="module")
+def client():
+    cluster, client = start(2)
+    yield client
+    client.close()
+    cluster.close()
+
+
+@pytest.fixture(scope="module")
+def bags():
+    rng = np.random.default_rng(5)
+    return Bags.from_list([rng.normal(size=(n, 4)) for n in [5000, *rng.integers(1, 90, 60)]])
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(6)
+    who = rng.choice([f"g{k}" for k in range(40)], 3000, p=np.r_[0.4, np.full(39, 0.6 / 39)])
+    return pd.DataFrame(rng.normal(size=(3000, 3)), columns=["a", "b", "c"]).assign(who=who)
+
+
+KERNELS = [RBF(1.5), RBF(0.05), Laplacian(2.0), Polynomial(3, 0.3), Precomputed(RBF(1.5))]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=["rbf", "rbf narrow", "laplacian", "polynomial", "function"])
+def test_statistics_have_the_same_bits(client, bags, kernel):
+    here, there = bag_statistics(bags, kernel), bag_statistics(bags, kernel, client=client)
+    np.testing.assert_array_equal(there.gram, here.gram)
+    np.testing.assert_array_equal(there.scatter, here.scatter)
+
+
+def test_cross_statistics_folds_and_estimators_have_the_same_bits(client, bags):
+    kernel, other = RBF(1.5), bags[::3]
+    np.testing.assert_array_equal(
+        cross_statistics(bags, other, kernel, client=client), cross_statistics(bags, other, kernel)
+    )
+    some = bags.drop_small(5)
+    np.testing.assert_array_equal(
+        tune_stb(some, kernel, rng=0, client=client).risk, tune_stb(some, kernel, rng=0).risk
+    )
+    here, there = (STB(kernel, random_state=0, client=c).fit(some) for c in (None, client))
+    np.testing.assert_array_equal(there.gram_, here.gram_)
+    np.testing.assert_array_equal(
+        NaiveMean(kernel, client=client).fit(some).gram_, NaiveMean(kernel).fit(some).gram_
+    )
+
+
+def test_connections_are_shared_by_clones_and_left_out_of_pickles(client):
+    import pickle
+
+    from sklearn.base import clone
+
+    est = STB(RBF(1.0), client=client)
+    assert clone(est).client is client
+    assert pickle.loads(pickle.dumps(est)).client is None
+    assert est.client is client
+
+
+def dask_stream(frame, n_parts):
+    import dask.dataframe as dd
+
+    return BagStream.from_dask(dd.from_pandas(frame, npartitions=n_parts, sort=False), by="who")
+
+
+@pytest.mark.parametrize("kernel", KERNELS[:4], ids=["rbf", "rbf narrow", "laplacian", "polynomial"])
+def test_streams_are_compared_without_collecting_them(client, frame, kernel, monkeypatch):
+    expected = bag_statistics(Bags.from_frame(frame, by="who"), kernel)
+    found = bag_statistics(dask_stream(frame, 5), kernel, client=client)
+    np.testing.assert_array_equal(found.gram, expected.gram)
+    np.testing.assert_array_equal(found.scatter, expected.scatter)
+    assert found.labels.tolist() == expected.labels.tolist()
+
+
+def test_parquet_parts_are_read_where_the_work_is(client, frame, tmp_path):
+    for k in range(4):
+        frame[k * 700 : (k + 1) * 700 if k < 3 else None].to_parquet(tmp_path / f"{k}.parquet")
+    frame[:0].to_parquet(tmp_path / "9.parquet")  # an empty part does no harm
+    stream = BagStream.from_parquet(tmp_path, by="who")
+    expected = bag_statistics(Bags.from_frame(frame, by="who"), RBF(1.0))
+    np.testing.assert_array_equal(bag_statistics(stream, RBF(1.0), client=client).gram, expected.gram)
+    features = RandomFourier.draw(RBF(1.0), 3, 64, rng=0)
+    for options in ({}, {"features": features}):
+        here, there = mean_statistics(stream, **options), mean_statistics(stream, **options, client=client)
+        np.testing.assert_array_equal(there.means, here.means)
+        np.testing.assert_array_equal(there.scatter, here.scatter)
+        assert there.labels.tolist() == here.labels.tolist()
+    linear = bag_statistics(stream, client=client)
+    np.testing.assert_allclose(
+        linear.gram, bag_statistics(Bags.from_frame(frame, by="who")).gram, rtol=1e-9, atol=1e-12
+    )
+
+
+def test_neighbor_averages_have_the_same_bits(client, monkeypatch):
+    monkeypatch.setattr("stbmta.scale.distributed_linear.MOST_ROWS", 64)
+    monkeypatch.setattr("stbmta.scale.distributed_linear.MOST_TASKS", 9)
+    rng = np.random.default_rng(0)
+    bags = Bags.from_list([rng.normal(size=(n, 7)) for n in rng.integers(2, 9, 300)])
+    here, there = neighbor_averages(bags, 2.0), neighbor_averages(bags, 2.0, client=client)
+    np.testing.assert_array_equal(there.averages, here.averages)
+    np.testing.assert_array_equal(there.counts, here.counts)
+    with pytest.raises(ValueError, match="neighbors are kept on one machine only"):
+        neighbor_averages(bags, 2.0, client=client, keep_neighbors=True)
+
+
+def test_one_worker_or_three_make_no_difference(bags):
+    expected = bag_statistics(bags, RBF(1.5)).gram
+    for n_workers in (1, 3):
+        cluster, client = start(n_workers)
+        with cluster, client:
+            np.testing.assert_array_equal(bag_statistics(bags, RBF(1.5), client=client).gram, expected)
+
+
+def test_errors_of_a_task_reach_the_caller(client, frame):
+    wrong = frame.assign(a=np.where(frame.index == 2000, np.nan, frame["a"]))
+    with pytest.raises(ValueError, match="contains nan in column 'a'"):
+        bag_statistics(dask_stream(wrong, 3), RBF(1.0), client=client)
+    with pytest.raises(ValueError, match="a precomputed matrix is here already"):
+        bag_statistics(Bags.from_list([[1.0, 2.0]]), Precomputed(np.eye(2)), client=client)
+    with pytest.raises(ValueError, match="rows of a stream have no place in a precomputed matrix"):
+        bag_statistics(dask_stream(frame, 2), Precomputed(np.eye(3000)), client=client)
+    with pytest.raises(ValueError, match="the stream has 0 rows"):
+        bag_statistics(dask_stream(frame[:0], 1), RBF(1.0), client=client)
+
+
+def slow_kernel(X, Y, seconds=0.01):
+    time.sleep(seconds)
+    return RBF(1.5)(X, Y)
+
+
+def kill_one_worker(client, after):
+    """Kill a worker process in the middle of the work."""
+    pids = list(client.run(os.getpid).values())
+
+    def kill():
+        time.sleep(after)
+        os.kill(pids[0], signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("source", ["bags", "stream"])
+def test_a_worker_killed_in_the_middle_changes_nothing(bags, frame, source, monkeypatch):
+    monkeypatch.setattr("stbmta.scale.distributed_sums.MOST_POINTS", 600)
+    data = bags if source == "bags" else dask_stream(frame, 4)
+    expected = bag_statistics(
+        bags if source == "bags" else Bags.from_frame(frame, by="who"), Precomputed(RBF(1.5))
+    )
+    cluster, client = start(2)
+    with cluster, client:
+        thread = kill_one_worker(client, after=0.5)
+        found = bag_statistics(data, Precomputed(slow_kernel), client=client)
+        thread.join()
+    np.testing.assert_array_equal(found.gram, expected.gram)
+
+
+def too_large(X, Y):
+    """A kernel that kills its worker, as running out of memory does."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_workers_that_keep_dying_end_in_a_clear_error(bags):
+    cluster, client = start(1)
+    expected = pytest.raises((RuntimeError, ConnectionError), match="died|lost")
+    with cluster, client, dask.config.set({"distributed.scheduler.allowed-failures": 0}), expected:
+        bag_statistics(bags, Precomputed(too_large), client=client)
+
+
+def test_a_lost_cluster_ends_in_a_clear_error(bags):
+    cluster, client = start(1)
+    timer = threading.Timer(0.7, cluster.close)
+    timer.start()
+    try:
+        with pytest.raises((ConnectionError, RuntimeError), match="lost|died"):
+            bag_statistics(bags, Precomputed(partial(slow_kernel, seconds=0.5)), client=client)
+    finally:
+        timer.join()
+        client.close()
+
+
+def test_stopping_early_cancels_what_is_under_way(client):
+    results = ordered_results(
+        client, (partial(client.submit, time.sleep, 0.2 + k / 1000, pure=False) for k in range(50))
+    )
+    next(results)
+    results.close()
+    deadline = time.monotonic() + 20
+    while any(client.processing().values()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not any(client.processing().values())
+
+
+def test_blocks_are_of_whole_pieces_and_groups_of_whole_bags():
+    pieces = np.r_[0, np.cumsum([10, 10, 3, 4, 2, 9])]
+    blocks, groups = cut_blocks(pieces, np.array([0, 0, 1, 2, 3, 4]), 12)
+    assert blocks == [(0, 1), (1, 2), (2, 5), (5, 6)]
+    assert groups == [(0, 2), (2, 4)]
+    assert sums.PIECE == 4096

@@ -1,0 +1,205 @@
+"""STB in tiles and from streams: the estimates of the ordinary way, in less memory."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from stbmta import RBF, STB, Bags, Laplacian, Linear, Polynomial, bag_statistics, cli, datasets
+from stbmta.scale import cost
+from stbmta.scale.approximate import approximation_error, choose_features
+from stbmta.scale.features import Nystroem, RandomFourier
+from stbmta.scale.large import FeatureMeans, large_statistics, tuning_sample
+from stbmta.scale.means import mean_statistics
+from stbmta.scale.stream import BagStream
+
+
+@pytest.fixture
+def bags(rng):
+    centers = rng.normal(size=(4, 6)) * 2
+    return Bags.from_list(
+        [rng.normal(size=(n, 6)) + centers[k % 4] for k, n in enumerate(rng.integers(3, 12, 60))]
+    )
+
+
+@pytest.mark.parametrize("gamma", [0.2, "theory"])
+def test_tiles_give_the_estimates_of_the_full_matrix(bags, gamma):
+    full = STB(zeta=1.0, gamma=gamma).fit(bags)
+    tiles = STB(zeta=1.0, gamma=gamma, max_memory="100kB").fit(bags)
+    assert not hasattr(full, "large_")
+    np.testing.assert_allclose(tiles.means_, full.means_, rtol=1e-12, atol=1e-13)
+    frame, expected = tiles.to_frame(), full.to_frame()
+    assert frame.columns.tolist() == expected.columns.tolist()
+    np.testing.assert_array_equal(frame["neighbors"], expected["neighbors"])
+    np.testing.assert_allclose(frame["naive_error"], expected["naive_error"], rtol=1e-12)
+    assert "No. points:" in tiles.summary().as_text()
+    with pytest.raises(AttributeError, match="weights_"):
+        _ = tiles.weights_
+    rows = tiles.transform(bags)
+    np.testing.assert_array_equal(rows, np.repeat(tiles.means_, bags.sizes, axis=0))
+    # and back again
+    tiles.set_params(max_memory=None).fit(bags)
+    np.testing.assert_array_equal(tiles.weights_, full.weights_)
+    assert not hasattr(tiles, "large_")
+
+
+def test_known_variance_in_tiles():
+    sample = datasets.cluster(100, 30, n_clusters=5, rng=0)
+    full = STB(zeta=2.6, gamma=0.1, variance=1.0).fit(sample.bags)
+    tiles = STB(zeta=2.6, gamma=0.1, variance=1.0, max_memory="200kB").fit(sample.bags)
+    np.testing.assert_allclose(tiles.means_, full.means_, rtol=1e-12, atol=1e-13)
+
+
+def test_a_stream_gives_the_estimates_of_bags_in_memory(bags):
+    full = STB(zeta=1.0, gamma=0.1).fit(bags)
+    stream = STB(zeta=1.0, gamma=0.1).fit(BagStream.from_bags(bags, rows=7))
+    np.testing.assert_allclose(stream.means_, full.means_, rtol=1e-12, atol=1e-13)
+    assert stream.labels_.tolist() == full.labels_.tolist()
+    assert stream.n_features_in_ == 6
+
+
+def test_parameters_are_chosen_on_a_sample(bags, monkeypatch):
+    monkeypatch.setattr("stbmta.scale.large.TUNING_BAGS", 25)
+    assert len(tuning_sample(bags, np.random.default_rng(0))) == 25
+    sample = tuning_sample(BagStream.from_bags(bags, rows=9), np.random.default_rng(0))
+    assert len(sample) == 25
+    for label, bag in zip(sample.labels.tolist(), sample, strict=True):
+        np.testing.assert_array_equal(bag, bags[label])
+    est = STB(random_state=0).fit(BagStream.from_bags(bags))
+    assert est.tuning_.n_scored <= 25
+    true = STB(random_state=0).fit(bags)
+    assert np.abs(est.means_ - true.means_).max() < 1.0
+
+
+@pytest.mark.parametrize("kernel", [RBF(2.0), Laplacian(6.0)], ids=["rbf", "laplacian"])
+def test_features_come_close_to_the_exact_embedding(bags, kernel):
+    exact = STB(kernel, zeta=1.0, gamma=0.1).fit(bags)
+    rough = STB(kernel, zeta=1.0, gamma=0.1, approximation=8192).fit(bags)
+    assert isinstance(rough.embedding_, FeatureMeans)
+    assert rough.embedding_.kernel == kernel
+    assert np.abs(rough.gram_ - exact.gram_).max() < 0.05
+    z = bags.data[:5]
+    assert np.abs(rough.embedding_.evaluate(z) - exact.embedding_.evaluate(z)).max() < 0.05
+    assert "as asked for" in rough.large_.approximation
+    assert "neighbors" in rough.to_frame()
+    landmarks = Nystroem.draw(kernel, bags.data, len(bags.data), rng=0)  # all points: exact
+    near = STB(kernel, zeta=1.0, gamma=0.1, approximation=landmarks).fit(bags)
+    np.testing.assert_allclose(near.gram_, exact.gram_, atol=1e-9)
+
+
+def test_auto_prefers_exact_values_for_small_data(bags):
+    est = STB(RBF(2.0), zeta=1.0, gamma=0.1, approximation="auto").fit(bags)
+    np.testing.assert_array_equal(est.weights_, STB(RBF(2.0), zeta=1.0, gamma=0.1).fit(bags).weights_)
+    stream = STB(RBF(2.0), zeta=1.0, gamma=0.1, approximation="auto").fit(BagStream.from_bags(bags))
+    np.testing.assert_array_equal(stream.gram_, est.gram_)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "n_points", "chosen"),
+    [
+        (RBF(1.0), 10_000, False),
+        (RBF(1.0), 10**7, True),
+        (Polynomial(), 10**7, False),
+        (Linear(), 10**9, False),
+    ],
+)
+def test_the_choice_follows_the_cost(kernel, n_points, chosen):
+    features, reason = choose_features(kernel, 1000, n_points, 12, approximation="auto", n_threads=2)
+    assert (features is not None) == chosen
+    assert ("random Fourier features" in reason) == chosen
+
+
+def test_streams_need_numbers_as_parameters(bags):
+    with pytest.raises(ValueError, match="for a stream give numbers"):
+        bag_statistics(BagStream.from_bags(bags), "rbf")
+    with pytest.raises(ValueError, match="for a stream give numbers"):
+        large_statistics(BagStream.from_bags(bags), Polynomial())
+    s = bag_statistics(BagStream.from_bags(bags), RBF(1.0))
+    np.testing.assert_array_equal(s.gram, bag_statistics(bags, RBF(1.0)).gram)
+
+
+def test_what_cannot_be_done_at_this_size_is_refused(bags):
+    with pytest.raises(ValueError, match="a split needs bags in memory"):
+        STB(zeta=1.0, gamma=0.0, split=0.5, max_memory="1kB").fit(bags)
+    with pytest.raises(MemoryError, match="comparing 60 means with 6 columns needs about 7.2 kB"):
+        STB(zeta=1.0, gamma=0.0, max_memory="6kB").fit(bags)
+    with pytest.raises(ValueError, match="needs the linear kernel"):
+        STB(RBF(1.0), zeta=1.0, gamma=0.0, variance=1.0, approximation=64).fit(bags)
+    with pytest.raises(ValueError, match="approximation must be 'auto', features"):
+        STB(RBF(1.0), zeta=1.0, gamma=0.0, approximation="fourier").fit(bags)
+    with pytest.raises(ValueError, match="has no random Fourier features"):
+        STB(Polynomial(gamma=1.0), zeta=1.0, gamma=0.0, approximation=64).fit(bags)
+    with pytest.raises(ValueError, match="the stream has 0 rows"):
+        STB(RBF(1.0), zeta=1.0, gamma=0.0, approximation=64).fit(BagStream.from_iterable([]))
+
+
+def test_full_statistics_that_do_not_fit_are_refused_before_they_are_made(bags, monkeypatch):
+    monkeypatch.setattr("stbmta.statistics.available_memory", lambda: 1000)
+    with pytest.raises(MemoryError, match="comparing 60 bags of .* points in full needs about .* kB"):
+        bag_statistics(bags, RBF(1.0))
+
+
+def test_the_error_of_features_is_measured_on_bags_drawn_at_random(rng):
+    bags = Bags.from_list([rng.normal(size=(40, 2)) for _ in range(200)])
+    s = mean_statistics(bags, features=RandomFourier.draw(RBF(0.7), 2, 256, rng=3))
+    error = approximation_error(s, bags, rng=0)
+    assert error.n_pairs == 24 * 23 // 2
+    other = approximation_error(s, bags, n_bags=100, rng=1)  # other pairs are off by as much
+    assert 0.5 < other.deviation / error.deviation < 2
+    assert other.largest < 6 * error.deviation
+    assert "root mean square" in error.summary()
+    with pytest.raises(ValueError, match="means of points are exact"):
+        approximation_error(mean_statistics(bags), bags)
+    with pytest.raises(ValueError, match="at least two bags"):
+        approximation_error(s, bags[:1])
+
+
+def test_costs_count_what_they_should():
+    rates = cost.Rates(rows=1.0, kernel=1.0, fourier=1.0, compare=1.0, average=1.0, disk=1.0, network=1.0)
+    job = cost.Job(kind="kernel", n_bags=10, n_points=100, dim=5)
+    assert cost.plan_compute(job, threads=2, rates=rates).seconds == 100 * 101 / 2 * (15 + 5) / 2
+    job = cost.Job(kind="linear", n_bags=10, n_points=100, dim=5, neighbors=3)
+    plan = cost.plan_compute(job, threads=1, rates=rates)
+    assert [p.operations for p in plan.phases] == [4000, 500, 500, 150]
+    job = cost.Job(kind="features", n_bags=10, n_points=100, dim=5, n_features=64, neighbors=3)
+    plan = cost.plan_compute(job, threads=1, rates=rates)
+    assert [p.operations for p in plan.phases] == [4000, 100 * 32 * (24 + 5), 6400, 1920]
+    assert plan.tasks == 0
+    many = cost.plan_compute(job, threads=1, workers=5, rates=rates)
+    assert many.tasks == 2  # one part to read, one block to compare
+    assert many.moved == (5 + 2) * 10 * 64 * 8
+    assert many.phases[-1].name == "moving"
+    assert "5 machines of 1 cores" in many.summary()
+    with pytest.raises(ValueError, match="kind must be"):
+        cost.plan_compute(cost.Job(kind="other", n_bags=1, n_points=1, dim=1))
+
+
+def test_times_are_written_in_words():
+    assert [cost._time(s) for s in (3.0, 300.0, 8000.0, 1e6)] == ["3 s", "5 min", "2.22 h", "11.6 days"]
+
+
+def test_rates_can_be_measured():
+    rates = cost.measure_rates()
+    assert min(rates.rows, rates.kernel, rates.fourier, rates.compare, rates.average) > 1e5
+
+
+def test_the_command_prints_the_plan():
+    runner = CliRunner()
+    done = runner.invoke(cli.app, ["plan-compute", "--bags", "1e5", "--dim", "1000", "--workers", "4"])
+    assert done.exit_code == 0, done.output
+    for word in (
+        "Means (linear kernel)",
+        "comparing means",
+        "kernel values",
+        "Fourier features",
+        "between machines",
+    ):
+        assert word in done.output
+    found = json.loads(
+        runner.invoke(cli.app, ["plan-compute", "-B", "10", "-d", "2", "--kind", "kernel", "--json"]).stdout
+    )
+    assert [plan["job"]["kind"] for plan in found] == ["kernel"]
+    assert found[0]["job"]["n_points"] == 200
+    for wrong in (["--bags", "0", "--dim", "3"], ["--bags", "10", "--dim", "3", "--points", "5"]):
+        assert runner.invoke(cli.app, ["plan-compute", *wrong]).exit_code == 2
