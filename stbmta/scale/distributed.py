@@ -18,6 +18,9 @@ __all__ = ["cluster_threads", "distributed_parts", "ordered_results", "results"]
 
 # Tasks under way for each thread of the cluster: enough to keep it busy, few enough to stay small.
 _AHEAD = 3
+# Seconds without a single worker after which a run is given up, and between looks.
+PATIENCE = 120.0
+_POLL = 2.0
 _LOST = "the connection to the Dask cluster was lost before the result was complete."
 
 
@@ -44,9 +47,9 @@ def ordered_results(client: Any, tasks: Iterable[Callable[[], Any]]) -> Iterator
         for submit in tasks:
             window.append(_submit(client, submit))
             if len(window) >= _AHEAD * max(1, cluster_threads(client)):
-                yield _result(window.popleft())
+                yield _result(client, window.popleft())
         while window:
-            yield _result(window.popleft())
+            yield _result(client, window.popleft())
     finally:
         if window and client.status == "running":
             client.cancel(list(window))
@@ -63,8 +66,7 @@ def _given(future: Any) -> Any:
 
 def cluster_threads(client: Any) -> int:
     """Return the number of threads of all workers."""
-    workers = client.scheduler_info(n_workers=-1)["workers"]
-    return sum(worker["nthreads"] for worker in workers.values())
+    return sum(client.nthreads().values())
 
 
 def _submit(client: Any, submit: Callable[[], Any]) -> Any:
@@ -76,13 +78,24 @@ def _submit(client: Any, submit: Callable[[], Any]) -> Any:
         raise ConnectionError(_LOST) from error
 
 
-def _result(future: Any) -> Any:
+def _result(client: Any, future: Any) -> Any:
     """Wait for a result; say clearly what went wrong with the cluster."""
     from dask.distributed import CancelledError, KilledWorker
     from distributed.comm.core import CommClosedError
 
+    deserted = 0.0
     try:
-        return future.result()
+        while True:
+            try:
+                return future.result(timeout=_POLL)
+            except TimeoutError:
+                if future.done():
+                    raise
+                deserted = 0.0 if cluster_threads(client) else deserted + _POLL
+                if deserted >= PATIENCE:
+                    raise ConnectionError(
+                        f"the Dask cluster has had no workers for {deserted:.0f} s: they died, or were never started."
+                    ) from None
     except KilledWorker as error:
         raise RuntimeError(
             "the workers that ran a task died, several times: most likely they ran out of memory. "

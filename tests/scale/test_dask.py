@@ -209,11 +209,19 @@ def too_large(X, Y):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_workers_that_keep_dying_end_in_a_clear_error(bags):
+def test_workers_that_keep_dying_end_in_a_clear_error(bags, monkeypatch):
+    monkeypatch.setattr("stbmta.scale.distributed.PATIENCE", 10.0)
     cluster, client = start(1)
     expected = pytest.raises((RuntimeError, ConnectionError), match="died|lost")
     with cluster, client, dask.config.set({"distributed.scheduler.allowed-failures": 0}), expected:
         bag_statistics(bags, Precomputed(too_large), client=client)
+
+
+def test_a_cluster_without_workers_is_given_up(bags, monkeypatch):
+    monkeypatch.setattr("stbmta.scale.distributed.PATIENCE", 2.0)
+    cluster, client = start(0)
+    with cluster, client, pytest.raises(ConnectionError, match="no workers for"):
+        bag_statistics(bags, RBF(1.5), client=client)
 
 
 def test_a_lost_cluster_ends_in_a_clear_error(bags):
