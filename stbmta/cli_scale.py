@@ -1,4 +1,4 @@
-"""The command about size: ``stbmta plan-compute``."""
+"""The commands about size: ``stbmta plan-compute`` and ``stbmta bench-scale``."""
 
 import json
 from enum import StrEnum
@@ -9,6 +9,12 @@ import typer
 __all__ = ["register"]
 
 
+class _Job(StrEnum):
+    linear = "linear"
+    features = "features"
+    dask = "dask"
+
+
 class _Kind(StrEnum):
     linear = "linear"
     kernel = "kernel"
@@ -16,8 +22,9 @@ class _Kind(StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to an app."""
+    """Add the commands to an app."""
     app.command("plan-compute")(plan_compute)
+    app.command("bench-scale")(bench_scale)
 
 
 def plan_compute(
@@ -82,3 +89,89 @@ def plan_compute(
     print("\n\n".join(f"{titles[plan.job.kind]}\n{plan.summary()}" for plan in plans))
     if not measure:
         print("\nRates are those of a 2-core machine with AVX-512; --measure takes those of this one.")
+
+
+def bench_scale(
+    job: Annotated[
+        list[_Job] | None, typer.Argument(help="linear, features or dask; all three by default.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A hundredth of the work: rough figures.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure data beyond memory: time, peak memory, growth, and what a cluster of processes adds.
+
+    linear: STB estimates of 100,000 means in 1000 dimensions. features: embeddings of ten million points by random
+    features. dask: exact kernel statistics on local clusters of one and two processes, against threads.
+
+    Example: stbmta bench-scale linear --quick
+    """
+    from dataclasses import asdict
+
+    from stbmta.benchmarks import scale
+
+    found: dict[str, list[Any]] = {}
+    for one in job or list(_Job):
+        if one is _Job.linear:
+            found[one.value] = scale.linear_growth(*((10_000, 1000) if quick else ()))
+        elif one is _Job.features:
+            found[one.value] = scale.feature_growth(*((100_000, 1000) if quick else ()))
+        else:
+            found[one.value] = scale.dask_overhead(*((40_000,) if quick else ()))
+    if as_json:
+        print(json.dumps({name: [asdict(run) for run in runs] for name, runs in found.items()}))
+        return
+    tables = {"linear": _linear_table, "features": _feature_table, "dask": _dask_table}
+    for name, runs in found.items():
+        print(tables[name](runs), end="\n\n")
+
+
+def _exponent(sizes: list[float], seconds: list[float]) -> str:
+    import numpy as np
+
+    return f"{np.polyfit(np.log(sizes), np.log(seconds), 1)[0]:.2f}"
+
+
+def _linear_table(runs: list[Any]) -> str:
+    from stbmta.theory._table import format_table
+
+    columns = {
+        "bags": [run.n_bags for run in runs],
+        "dim": [run.dim for run in runs],
+        "seconds": [round(run.seconds, 2) for run in runs],
+        "peak GiB": [round(run.peak / 2**30, 2) for run in runs],
+        "GFLOP/s": [round(run.rate, 1) for run in runs],
+        "sgemm": [round(run.blas, 1) for run in runs],
+        "share": [f"{run.rate / run.blas:.0%}" for run in runs],
+        "error / naive": [round(run.error, 4) for run in runs],
+    }
+    growth = _exponent([run.n_bags for run in runs], [run.seconds for run in runs])
+    return f"STB estimates in tiles\n{format_table(columns)}\ntime grows as B^{growth}"
+
+
+def _feature_table(runs: list[Any]) -> str:
+    from stbmta.theory._table import format_table
+
+    columns = {
+        "points": [run.n_points for run in runs],
+        "bags": [run.n_bags for run in runs],
+        "seconds": [round(run.seconds, 2) for run in runs],
+        "peak GiB": [round(run.peak / 2**30, 2) for run in runs],
+        "stated error": [f"{run.stated:.2e}" for run in runs],
+        "on other bags": [f"{run.checked:.2e}" for run in runs],
+        "theory allows": [f"{run.bound:.2e}" for run in runs],
+    }
+    growth = _exponent([run.n_points for run in runs], [run.seconds for run in runs])
+    return f"Embeddings by random features\n{format_table(columns)}\ntime grows as n^{growth}"
+
+
+def _dask_table(runs: list[Any]) -> str:
+    from stbmta.theory._table import format_table
+
+    columns = {
+        "processes": [run.workers for run in runs],
+        "threads here, s": [round(run.here, 2) for run in runs],
+        "Dask, s": [round(run.there, 2) for run in runs],
+        "overhead": [f"{run.overhead:.0%}" for run in runs],
+        "same bits": ["yes" if run.same_bits else "NO" for run in runs],
+    }
+    return f"Exact kernel statistics on a local Dask cluster\n{format_table(columns)}"
