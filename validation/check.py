@@ -1,0 +1,247 @@
+"""What a check is: a statement, the regimes it is tried in, and a verdict that noise cannot fake.
+
+A regime ends with a `Finding`: a number that is known exactly, or a probability estimated by counting, and the
+range in which the statement says it lies. The verdict compares ranges, never bare numbers.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import inf, isnan
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Check", "Finding", "Outcome", "Regime", "Verdict", "at_most_one", "judge", "proportion"]
+
+Verdict = Literal["holds", "violated", "undecided"]
+Kind = Literal["statement", "algebra"]
+Scale = Literal["quick", "default", "full"]
+
+ROUNDING = 1e-9
+"""Relative rounding error that an exact comparison forgives."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What was seen in one regime, and what the statement says about it.
+
+    Attributes
+    ----------
+    observed : float
+        Exact value, or ``count / trials``; nan if nothing could be observed.
+    at_least, at_most : float
+        The statement: the true value lies between.
+    count : int
+        How often an event was seen in ``trials`` independent trials; -1 if ``observed`` is exact.
+    trials : int
+    vacuous : bool
+        The statement says nothing here: a probability of at most one, or an error no better than that of the naive
+        means.
+    """
+
+    observed: float
+    at_least: float = -inf
+    at_most: float = inf
+    count: int = -1
+    trials: int = 0
+    vacuous: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether the value is known without noise."""
+        return self.count < 0
+
+    @property
+    def bound(self) -> float:
+        """The end of the claim that is finite, the upper one first."""
+        return self.at_most if self.at_most < inf else self.at_least
+
+    @property
+    def tightness(self) -> float:
+        """Observed over bound."""
+        return self.observed / self.bound if self.bound else np.nan
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Give the finding as arrays, for a file."""
+        return {name: np.array(getattr(self, name)) for name in self.__slots__}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> "Finding":
+        """Read what `to_arrays` gave."""
+        return cls(**{name: arrays[name].item() for name in cls.__slots__})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regime:
+    """One place at which a statement is tried.
+
+    Attributes
+    ----------
+    name : str
+        Distinct within a check; part of a file name.
+    values : mapping
+        Arguments of the check's ``measure``.
+    trials : int
+        Independent trials in a quick run; 0 where nothing is random. Longer runs have more.
+    scale : {"quick", "default", "full"}
+        The shortest run that has this regime.
+    """
+
+    name: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    trials: int = 0
+    scale: Scale = "quick"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A statement and how it is tried.
+
+    Attributes
+    ----------
+    id : str
+    title : str
+        What is claimed, in words.
+    labels : tuple of str
+        LaTeX labels of the paper; ``beyond`` for what the paper does not have.
+    functions : tuple of str
+        Functions of :mod:`stbmta.theory` that are put to the test.
+    measure : callable
+        ``measure(rng, trials, **values)`` gives a `Finding`.
+    regimes : tuple of Regime
+    erratum : str
+        If what is tried is a printed statement known to be false: why. It must turn out violated.
+    kind : {"statement", "algebra"}
+        Whether nature could refute it, or only arithmetic (formulas that must agree with each other).
+    family : str
+        Heading of the report.
+    """
+
+    id: str
+    title: str
+    labels: tuple[str, ...]
+    functions: tuple[str, ...]
+    measure: Callable[..., Finding]
+    regimes: tuple[Regime, ...]
+    family: str
+    erratum: str = ""
+    kind: Kind = "statement"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """Verdict in one regime.
+
+    Attributes
+    ----------
+    check : Check
+    regime : Regime
+    finding : Finding
+    lower, upper : float
+        Confidence limits of the true value; equal to it if it is exact.
+    verdict : {"holds", "violated", "undecided"}
+    """
+
+    check: Check
+    regime: Regime
+    finding: Finding
+    lower: float
+    upper: float
+    verdict: Verdict
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything as JSON has it; nan and infinite become None."""
+        finding = self.finding
+        numbers = {"observed": finding.observed, "at_least": finding.at_least, "at_most": finding.at_most}
+        numbers |= {"lower": self.lower, "upper": self.upper, "tightness": finding.tightness}
+        return {
+            "check": self.check.id,
+            "regime": self.regime.name,
+            "verdict": self.verdict,
+            "vacuous": finding.vacuous,
+            "exact": finding.exact,
+            "count": None if finding.exact else finding.count,
+            "trials": finding.trials,
+            **{name: float(value) if np.isfinite(value) else None for name, value in numbers.items()},
+        }
+
+
+def proportion(count: int, trials: int, *, vacuous: bool = False, **claim: float) -> Finding:
+    """Finding about a probability that was estimated by counting.
+
+    Parameters
+    ----------
+    count, trials : int
+    vacuous : bool, default=False
+        Also set if the claim is "at most one".
+    **claim : float
+        ``at_least`` and ``at_most``.
+
+    Examples
+    --------
+    >>> proportion(3, 100, at_most=0.2).tightness
+    0.15
+    """
+    empty = claim.get("at_most", inf) >= 1 and claim.get("at_least", 0.0) <= 0
+    return Finding(observed=count / trials, count=count, trials=trials, vacuous=vacuous or empty, **claim)
+
+
+def at_most_one(ratio: float, *, trials: int = 0, vacuous: bool = False) -> Finding:
+    """Finding about an exact ratio of a quantity to its bound.
+
+    Examples
+    --------
+    >>> judge(at_most_one(1.5), level=0.01).verdict
+    'violated'
+    """
+    return Finding(observed=float(ratio), at_most=1.0, trials=trials, vacuous=vacuous)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """Confidence limits and the verdict they allow."""
+
+    lower: float
+    upper: float
+    verdict: Verdict
+
+
+def judge(finding: Finding, level: float) -> Judgment:
+    """Compare what was seen with what is claimed.
+
+    Parameters
+    ----------
+    finding : Finding
+    level : float
+        Probability with which the Clopper-Pearson interval of a single finding may miss the truth.
+
+    Returns
+    -------
+    Judgment
+        "holds" if the whole interval lies in the claimed range, "violated" if it lies outside, else
+        "undecided". Exact values are their own interval, widened by `ROUNDING`.
+
+    Examples
+    --------
+    >>> judge(proportion(0, 1000, at_most=0.05), level=1e-5).verdict
+    'holds'
+    >>> judge(proportion(50, 1000, at_most=0.05), level=1e-5).verdict
+    'undecided'
+    """
+    if isnan(finding.observed):
+        return Judgment(-inf, inf, "undecided")
+    if finding.exact:
+        lower = upper = finding.observed
+        slack = ROUNDING
+    else:
+        from statsmodels.stats.proportion import proportion_confint
+
+        limits = proportion_confint(finding.count, finding.trials, alpha=level, method="beta")
+        lower, upper = (float(limit) for limit in limits)
+        slack = 0.0
+    floor = finding.at_least - slack * abs(finding.at_least) if finding.at_least > -inf else -inf
+    ceiling = finding.at_most + slack * abs(finding.at_most) if finding.at_most < inf else inf
+    if lower > ceiling or upper < floor:
+        return Judgment(lower, upper, "violated")
+    return Judgment(lower, upper, "holds" if floor <= lower and upper <= ceiling else "undecided")

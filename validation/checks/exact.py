@@ -1,0 +1,282 @@
+"""Exact thresholds: they hold, and they are used up. A wrong constant shows as a rate that is too low or too high."""
+
+from typing import Any
+
+import numpy as np
+
+from stbmta.theory import dimension, events, gaussian, pvalues
+
+from ..check import Check, Finding, Regime, proportion
+from ..gaussian_runs import Setting, draw_naive, sq_distances, tests
+from ..models import simplex
+
+__all__ = ["CHECKS"]
+
+RNG = np.random.Generator
+
+ALPHA = 0.5
+"""Error probability of a family of tests: so large that a few thousand trials tell alpha from alpha / 2."""
+
+USED = 0.5
+"""Share of alpha that must be used up: a union over dependent pairs loses about a third at this alpha."""
+
+
+def _setting(n_bags: int, dim: int, tau: float, zeta: float, bag_size: int = 1) -> Setting:
+    return Setting(
+        n_bags=n_bags, dim=dim, bag_size=bag_size, alpha=ALPHA, tau=tau, tau_prime=tau, zeta=float(zeta)
+    )
+
+
+def _at_radius(rng: RNG, setting: Setting, trials: int, event: str) -> int:
+    """How often a pair is accepted (or missed) when all pairs stand exactly at tau."""
+    means = simplex(setting.n_bags, setting.tau * setting.sigma**2)
+    distances = np.where(np.eye(setting.n_bags, dtype=bool), 0.0, setting.tau * setting.sigma**2)
+    happened = events.false_positive if event == "A" else events.false_negative
+    return sum(
+        happened(tests(setting, draw_naive(rng, setting, means)[0]), distances, setting.tau, setting.sigma)
+        for _ in range(trials)
+    )
+
+
+def zeta(rng: RNG, trials: int, event: str, tau: float, n_bags: int, dim: int, bag_size: int) -> Finding:
+    """Rate of A at `exact_zeta`, or of B at `exact_zeta_power`, all pairs at the radius."""
+    threshold = gaussian.exact_zeta if event == "A" else gaussian.exact_zeta_power
+    setting = _setting(n_bags, dim, tau, float(threshold(tau, n_bags, dim, ALPHA)), bag_size)
+    return proportion(
+        _at_radius(rng, setting, trials, event), trials, at_least=USED * ALPHA, at_most=ALPHA
+    )
+
+
+def smallest_tau(rng: RNG, trials: int, event: str, n_bags: int, dim: int) -> Finding:
+    """Rate of A(tau) or B(tau/3) at the smallest tau: both are used up."""
+    tau = float(gaussian.exact_tau(n_bags, dim, ALPHA))
+    threshold = float(gaussian.exact_zeta(tau, n_bags, dim, ALPHA))
+    setting = _setting(n_bags, dim, tau if event == "A" else tau / 3, threshold)
+    return proportion(
+        _at_radius(rng, setting, trials, event), trials, at_least=USED * ALPHA, at_most=ALPHA
+    )
+
+
+def smallest_dim(rng: RNG, trials: int, tau: float, n_bags: int) -> Finding:
+    """At the smallest dimension both errors are alpha: their larger distance from it, by exact laws."""
+    alpha = 0.05
+    dim = float(gaussian.exact_dim(tau, n_bags, alpha))
+    threshold = float(gaussian.exact_zeta(tau, n_bags, dim, alpha))
+    chances = gaussian.exact_event_probabilities(tau, threshold, n_bags, dim)
+    ratios = np.array([float(chances.A), float(chances.B)]) / alpha
+    worst = float(ratios[np.argmax(np.abs(ratios - 1))])
+    return Finding(observed=worst, at_least=1 - 1e-6, at_most=1 + 1e-6)
+
+
+def radius(rng: RNG, trials: int, event: str, n_bags: int, dim: int) -> Finding:
+    """Rate of C at `exact_inner` (a union), or of C' at `exact_norm` (exact)."""
+    setting = _setting(n_bags, dim, 0.0, 0.0)
+    limit = float((gaussian.exact_inner if event == "C" else gaussian.exact_norm)(n_bags, dim, ALPHA))
+    happened = events.large_inner_product if event == "C" else events.large_norm
+    count = 0
+    for _ in range(trials):
+        naive, means = draw_naive(rng, setting, np.zeros((n_bags, 1)))
+        count += happened(naive - means, limit, setting.sigma)
+    if event == "C":
+        return proportion(count, trials, at_least=USED * ALPHA, at_most=ALPHA)
+    return proportion(count, trials, at_least=0.85 * ALPHA, at_most=1.15 * ALPHA)
+
+
+def event_probability(rng: RNG, trials: int, event: str, n_bags: int, dim: int) -> Finding:
+    """Rate of an event at a threshold between the radii, against `exact_event_probabilities`."""
+    tau = 0.85 * float(gaussian.exact_tau(n_bags, dim, ALPHA))
+    threshold = 2 + 2 / 3 * tau
+    inner = float(gaussian.exact_inner(n_bags, dim, ALPHA)) if event == "C" else tau
+    inner = float(gaussian.exact_norm(n_bags, dim, ALPHA)) if event == "C_prime" else inner
+    claimed = float(getattr(gaussian.exact_event_probabilities(inner, threshold, n_bags, dim), event))
+    setting = _setting(n_bags, dim, tau if event != "B" else tau / 3, threshold)
+    if event in ("A", "B"):
+        count = _at_radius(rng, setting, trials, event)
+    else:
+        happened = events.large_inner_product if event == "C" else events.large_norm
+        noise = (draw_naive(rng, setting, np.zeros((n_bags, 1))) for _ in range(trials))
+        count = sum(happened(naive - means, inner, setting.sigma) for naive, means in noise)
+    slack = 1.15 if event == "C_prime" else 1.0  # a union is above, an exact probability is hit
+    return proportion(count, trials, at_least=USED * claimed, at_most=slack * claimed)
+
+
+def confidence(rng: RNG, trials: int, side: str, tau: float, n_bags: int, dim: int) -> Finding:
+    """How often a simultaneous confidence bound misses some pair's distance."""
+    setting = _setting(n_bags, dim, tau, 0.0)
+    means = simplex(n_bags, tau * dim)
+    upper = np.triu_indices(n_bags, 1)
+    extreme = np.empty(trials)  # the bound is monotone, so the extreme pair decides
+    for k in range(trials):
+        observed = sq_distances(draw_naive(rng, setting, means)[0])[upper] / dim
+        extreme[k] = observed.min() if side == "upper" else observed.max()
+    # And it crosses the truth at one observed value, so bisection over the sorted trials finds how many miss.
+    missed = _count_missed(np.sort(extreme), side, tau, n_bags, dim)
+    return proportion(missed, trials, at_least=USED * ALPHA, at_most=ALPHA)
+
+
+def _count_missed(ordered: Any, side: str, tau: float, n_bags: int, dim: int) -> int:
+    low, high = 0, len(ordered)
+    while low < high:
+        middle = (low + high) // 2
+        bound = gaussian.upper_tau if side == "upper" else gaussian.lower_tau
+        value = float(bound(ordered[middle], n_bags, dim, ALPHA))
+        beyond = value < tau if side == "upper" else value <= tau
+        low, high = (middle + 1, high) if beyond else (low, middle)
+    return low if side == "upper" else len(ordered) - low
+
+
+def pvalue(rng: RNG, trials: int, side: str, level: float, dim: int) -> Finding:
+    """How often an exact p-value is at most a level, at the edge of its hypothesis: the level itself."""
+    sizes = np.array([3.0, 7.0])  # bags of different sizes
+    variance, sq_radius = (1 / sizes).sum(), 0.4 * dim
+    noise = rng.noncentral_chisquare(dim, sq_radius / variance, trials) * variance
+    p = getattr(pvalues, f"gaussian_{side}")(noise, dim, variance, sq_radius)
+    count = int((p <= level).sum())
+    return proportion(count, trials, at_least=0.8 * level, at_most=1.2 * level)
+
+
+def kernel_pvalue(rng: RNG, trials: int, level: float, n_x: int, n_y: int) -> Finding:
+    """How often the calibrated p-value of equal means is at most a level: half to twice the level."""
+    spectrum = 1 / np.arange(1, 31)
+    squares, cubes = (spectrum**2).sum(), (spectrum**3).sum()
+    variance = dimension.u_variance(squares, squares, squares, n_x, n_y)
+    x = rng.standard_normal((trials, n_x, 30)) * np.sqrt(spectrum)
+    y = rng.standard_normal((trials, n_y, 30)) * np.sqrt(spectrum)
+    u = ((x.mean(axis=1) - y.mean(axis=1)) ** 2).sum(axis=1)
+    u -= x.var(axis=1, ddof=1).sum(axis=1) / n_x + y.var(axis=1, ddof=1).sum(axis=1) / n_y
+    p = pvalues.kernel_difference(u, variance, pvalues.chi_square_degrees(squares, cubes))
+    return proportion(int((p <= level).sum()), trials, at_least=level / 2, at_most=2 * level)
+
+
+def _places(
+    places: tuple[tuple[int, int], ...], trials: int, long: int = 3, **values: Any
+) -> tuple[Regime, ...]:
+    """Regimes over (B, d); all but the first few only in a longer run."""
+    return tuple(
+        Regime(
+            name=f"{b} bags, d = {d:.0e}".replace("e+0", "e"),
+            values={"n_bags": b, "dim": d, **values},
+            trials=trials,
+            scale="quick" if k < long else "default",
+        )
+        for k, (b, d) in enumerate(places)
+    )
+
+
+PLACES = ((8, 50), (20, 10**5), (30, 10**8), (20, 1000), (100, 10**6), (60, 10**8))
+_FAMILY = "Exact versions"
+
+CHECKS = (
+    *(
+        Check(
+            id=f"exact-zeta{'' if event == 'A' else '-power'}{suffix}",
+            family=_FAMILY,
+            title=f"exact threshold: rate of {event}, all pairs at the radius{' (bags of 4)' if suffix else ''}",
+            labels=("beyond",),
+            functions=(f"gaussian.exact_zeta{'' if event == 'A' else '_power'}", "gaussian.is_neighbor"),
+            measure=zeta,
+            regimes=_places(PLACES, 4000, event=event, tau=tau, bag_size=4 if suffix else 1),
+        )
+        for event, tau in (("A", 0.5), ("B", 0.2))
+        for suffix in ("", "-size-4")
+    ),
+    *(
+        Check(
+            id=f"exact-tau-{event}",
+            family=_FAMILY,
+            title=f"smallest tau: rate of {'A(tau)' if event == 'A' else 'B(tau/3)'}",
+            labels=("beyond",),
+            functions=("gaussian.exact_tau", "gaussian.exact_zeta"),
+            measure=smallest_tau,
+            regimes=_places(PLACES, 4000, event=event),
+        )
+        for event in ("A", "B")
+    ),
+    Check(
+        id="exact-dim",
+        family=_FAMILY,
+        title="smallest dimension: both errors are alpha",
+        labels=("beyond",),
+        functions=("gaussian.exact_dim", "gaussian.exact_event_probabilities"),
+        measure=smallest_dim,
+        regimes=tuple(
+            Regime(name=f"{b:g} bags, tau = {tau:g}", values={"n_bags": b, "tau": tau})
+            for b in (10, 1000, 10**6)
+            for tau in (0.1, 1.0)
+        ),
+        kind="algebra",
+    ),
+    *(
+        Check(
+            id=f"exact-{name}",
+            family=_FAMILY,
+            title=f"exact radius: rate of {event}",
+            labels=("beyond",),
+            functions=(f"gaussian.exact_{name}",),
+            measure=radius,
+            regimes=_places(PLACES, 4000, event=event),
+        )
+        for event, name in (("C", "inner"), ("C_prime", "norm"))
+    ),
+    *(
+        Check(
+            id=f"exact-probability-{event.replace('_p', 'p')}",
+            family=_FAMILY,
+            title=f"exact probability: rate of {event.replace('_prime', chr(39))}",
+            labels=("beyond",),
+            functions=("gaussian.exact_event_probabilities",),
+            measure=event_probability,
+            regimes=_places(((8, 50), (20, 10**5), (30, 10**8)), 4000, long=2, event=event),
+        )
+        for event in ("A", "B", "C", "C_prime")
+    ),
+    *(
+        Check(
+            id=f"exact-{side}-tau",
+            family=_FAMILY,
+            title=f"simultaneous {side} confidence bounds of all distances",
+            labels=("beyond",),
+            functions=(f"gaussian.{side}_tau",),
+            measure=confidence,
+            regimes=_places(((8, 50), (20, 10**5), (30, 10**8)), 4000, long=2, side=side, tau=0.3),
+        )
+        for side in ("upper", "lower")
+    ),
+    *(
+        Check(
+            id=f"pvalue-{side}",
+            family=_FAMILY,
+            title=f"exact p-value of {side}, bags of unequal size: uniform at the edge",
+            labels=("beyond",),
+            functions=(f"pvalues.gaussian_{side}",),
+            measure=pvalue,
+            regimes=tuple(
+                Regime(
+                    name=f"level {level:g}, d = {d:g}",
+                    values={"side": side, "level": level, "dim": d},
+                    trials=5000,
+                )
+                for level in (0.2, 0.5)
+                for d in (3, 1000)
+            ),
+        )
+        for side in ("similarity", "difference")
+    ),
+    Check(
+        id="pvalue-kernel",
+        family=_FAMILY,
+        title="calibrated p-value of equal means: between half and twice its level",
+        labels=("beyond",),
+        functions=("pvalues.kernel_difference", "dimension.u_variance"),
+        measure=kernel_pvalue,
+        regimes=tuple(
+            Regime(
+                name=f"level {level:g}, bags of {n} and {m}",
+                values={"level": level, "n_x": n, "n_y": m},
+                trials=8000,
+            )
+            for level in (0.05, 0.2)
+            for n, m in ((20, 30),)
+        ),
+    ),
+)

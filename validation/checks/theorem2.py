@@ -1,0 +1,400 @@
+"""Theorem 2: tests and means from the same data, and its sharper version."""
+
+from typing import Any
+
+import numpy as np
+
+from stbmta.theory import covering, errors, events, gaussian, sharp, theorems
+
+from ..check import Check, Finding, Regime, at_most_one, proportion
+from ..gaussian_runs import Setting, Thresholds, draw_naive, sq_distances, tests
+from ..models import simplex
+from .theorem1 import TAUS, model_regimes
+
+__all__ = ["CHECKS"]
+
+RNG = np.random.Generator
+
+SMALL_TAUS = ((0.1, 20), (0.01, 100), (0.001, 2000))
+
+
+def realized_identity(rng: RNG, trials: int, n_bags: int) -> Finding:
+    """Compare `squared_error` with sums written out."""
+    naive, means = rng.normal(size=(n_bags, 4)), rng.normal(size=(n_bags, 4))
+    weights = rng.dirichlet(np.ones(n_bags), n_bags)
+    slow = [
+        sum((sum(weights[i, j] * naive[j, k] for j in range(n_bags)) - means[i, k]) ** 2 for k in range(4))
+        for i in range(n_bags)
+    ]
+    ratio = errors.squared_error(weights, naive, means) / np.array(slow)
+    return Finding(observed=float(ratio[np.argmax(np.abs(ratio - 1))]), at_least=1.0, at_most=1.0)
+
+
+def _aligned(tau: float, neighbors: int, shift: float) -> tuple[Any, Any]:
+    """Naive and true means, on the edge of A, C and C', where all that can go wrong points the same way.
+
+    Noise vectors sqrt(tau) f_0 + f_j have inner products tau and squared norms 1 + tau. The neighbors' means are
+    moved by sqrt(shift) along the averaged noise of the first bag.
+    """
+    noise = np.hstack([np.full((neighbors, 1), np.sqrt(tau)), np.eye(neighbors)])
+    gamma = float(theorems.gamma_same_data(tau))
+    weights = np.full(neighbors, (1 - gamma) / neighbors)
+    weights[0] += gamma
+    averaged = weights @ noise
+    means = np.zeros_like(noise)
+    means[1:] = np.sqrt(shift) * averaged / np.linalg.norm(averaged)
+    return means + noise, means
+
+
+def aligned(rng: RNG, trials: int, tau: float, n_neighbors: int) -> Finding:
+    """Ratio of error to bound for vectors that conspire: nearly one."""
+    naive, means = _aligned(tau, n_neighbors, tau * (1 - 1e-9))
+    first = np.zeros((n_neighbors, n_neighbors), bool)
+    first[0] = True
+    weights = errors.shrinkage_weights(first, theorems.gamma_same_data(tau))
+    error = errors.squared_error(weights, naive, means)[0]
+    ratio = float(error / theorems.bound_same_data(tau, n_neighbors))
+    floor = {20: 0.85, 100: 0.96, 2000: 0.985}[n_neighbors]
+    return Finding(observed=ratio, at_least=floor, at_most=1.0)
+
+
+def risk_consistent(rng: RNG, trials: int, tau: float) -> Finding:
+    """Bound at the paper's gamma over the smallest bound for any gamma."""
+    grid = np.linspace(0, 1, 2001)
+    ratios = []
+    for neighbors in (2, 3, 10, 50):
+        best = float(theorems.risk_same_data(grid, tau, neighbors).min())
+        chosen = float(theorems.risk_same_data(theorems.gamma_same_data(tau), tau, neighbors))
+        ratios += [chosen / best, float(theorems.bound_same_data(tau, neighbors)) / best]
+    return Finding(observed=max(ratios, key=lambda r: abs(r - 1)), at_least=1 - 1e-4, at_most=1 + 1e-9)
+
+
+def any_gamma(rng: RNG, trials: int, tau: float) -> Finding:
+    """Largest ratio of error to bound for any gamma, with aligned vectors and random shifts of the means."""
+    worst = 0.0
+    for _ in range(trials):
+        neighbors = int(rng.integers(2, 60))
+        naive, means = _aligned(tau, neighbors, tau * rng.random())
+        first = np.zeros((neighbors, neighbors), bool)
+        first[0] = True
+        gamma = rng.random()
+        error = errors.squared_error(errors.shrinkage_weights(first, gamma), naive, means)[0]
+        worst = max(worst, float(error / theorems.risk_same_data(gamma, tau, neighbors)))
+    return at_most_one(worst, trials=trials)
+
+
+def _run(rng: RNG, setting: Setting, model: str) -> tuple[Any, Any, Any]:
+    naive, means = draw_naive(rng, setting, setting.means(model, rng))
+    return naive, means, tests(setting, naive)
+
+
+def _excluded(setting: Setting, naive: Any, means: Any, found: Any, *, misses: bool) -> bool:
+    """Whether one of the events that the theorem excludes happened."""
+    distances, noise = sq_distances(means), naive - means
+    radii = (setting.tau, setting.sigma)
+    return (
+        events.false_positive(found, distances, *radii)
+        or events.large_inner_product(noise, *radii)
+        or events.large_norm(noise, *radii)
+        or (misses and events.false_negative(found, distances, setting.tau_prime, setting.sigma))
+    )
+
+
+def _individual_ratio(setting: Setting, naive: Any, means: Any, found: Any) -> tuple[float, float]:
+    weights = errors.shrinkage_weights(found, theorems.gamma_same_data(setting.tau))
+    bound = theorems.bound_same_data(setting.tau, found.sum(axis=1))
+    ratio = errors.squared_error(weights, naive, means) / (bound * setting.sigma**2)
+    return float(ratio.max()), float(np.min(bound))
+
+
+def _average_ratio(setting: Setting, naive: Any, means: Any, found: Any) -> tuple[float, float]:
+    weights = errors.shrinkage_weights(found, theorems.gamma_same_data(setting.tau))
+    balls = covering.covering_number(means, theorems.covering_radius(setting.tau_prime, setting.sigma))
+    bound = float(theorems.average_same_data(setting.tau, balls.upper, setting.n_bags))
+    error = errors.squared_error(weights, naive, means).mean()
+    return float(error / (bound * setting.sigma**2)), bound
+
+
+def on_the_event(
+    rng: RNG, trials: int, model: str, n_bags: int, dim: int, thresholds: Thresholds, averaged: bool
+) -> Finding:
+    """Largest ratio of error to bound, over bags and the trials in which no excluded event happened."""
+    setting = Setting.make(n_bags, dim, 0.01, thresholds)
+    ratio_of = _average_ratio if averaged else _individual_ratio
+    worst, used, best_bound = np.nan, 0, 1.0
+    for _ in range(trials):
+        naive, means, found = _run(rng, setting, model)
+        if _excluded(setting, naive, means, found, misses=averaged):
+            continue
+        used += 1
+        ratio, bound = ratio_of(setting, naive, means, found)
+        worst, best_bound = float(np.nanmax([worst, ratio])), min(best_bound, bound)
+    return at_most_one(worst, trials=used, vacuous=best_bound >= 1)
+
+
+def with_probability(
+    rng: RNG, trials: int, model: str, n_bags: int, dim: int, alpha: float, averaged: bool
+) -> Finding:
+    """How often the printed bound fails for some bag (or on average): at most the sum of the events' bounds."""
+    setting = Setting.make(n_bags, dim, alpha, "printed")
+    ratio_of = _average_ratio if averaged else _individual_ratio
+    stated = gaussian.stated_probabilities(alpha)
+    allowed = float(stated.total if averaged else stated.A + stated.C + stated.C_prime)
+    failed = sum(ratio_of(setting, *_run(rng, setting, model))[0] > 1 for _ in range(trials))
+    return proportion(failed, trials, at_most=allowed)
+
+
+def condition(rng: RNG, trials: int, printed: bool) -> Finding:
+    """Pairs between the two radii: how often A or B happens, worst over the radii that the condition admits."""
+    n_bags, dim, alpha = 10, 10**5, 0.05
+    setting = Setting.make(n_bags, dim, alpha, "exact")
+    worst = 0
+    for near in (0.0, setting.tau / 3, setting.tau, 2 * setting.tau):
+        if not theorems.compatible(setting.tau, near, printed=printed):
+            continue
+        if near == setting.tau:  # equality belongs to both sets, and only there do they meet
+            continue
+        means = simplex(n_bags, (setting.tau + near) / 2 * dim)
+        distances = sq_distances(means)
+        happened = 0
+        for _ in range(trials):
+            found = tests(setting, draw_naive(rng, setting, means)[0])
+            happened += events.false_positive(found, distances, setting.tau, setting.sigma) or (
+                events.false_negative(found, distances, near, setting.sigma)
+            )
+        worst = max(worst, happened)
+    return proportion(worst, trials, at_most=2 * alpha)
+
+
+def sharp_attained(rng: RNG, trials: int, tau: float) -> Finding:
+    """Vectors for which the sharp bound is an equality, for random radii of the events."""
+    ratios = []
+    for _ in range(trials):
+        neighbors = int(rng.integers(2, 30))
+        c, c_prime = rng.uniform(0.01, 0.3), rng.uniform(0.0, 0.3)
+        ell = rng.random() * np.sqrt(tau * c)
+        gamma = float(sharp.gamma(tau, c, c_prime, ell, neighbors))
+        # Noise sqrt(c) f_0 + sqrt(1 + c' - c) f_j; all means moved along a direction that has <e_j, .> = ell.
+        noise = np.zeros((neighbors, neighbors + 2))
+        noise[:, 0] = np.sqrt(c)
+        noise[:, 2:] = np.sqrt(1 + c_prime - c) * np.eye(neighbors)
+        cosine = ell / np.sqrt(tau * c)
+        means = np.zeros_like(noise)
+        means[1:, 0], means[1:, 1] = np.sqrt(tau) * cosine, np.sqrt(tau) * np.sqrt(1 - cosine**2)
+        first = np.zeros((neighbors, neighbors), bool)
+        first[0] = True
+        error = errors.squared_error(errors.shrinkage_weights(first, gamma), means + noise, means)[0]
+        ratios.append(float(error / sharp.bound(tau, c, c_prime, ell, neighbors)))
+    return Finding(observed=max(ratios, key=lambda r: abs(r - 1)), at_least=1.0, at_most=1.0, trials=trials)
+
+
+def sharp_best_gamma(rng: RNG, trials: int, tau: float) -> Finding:
+    """Sharp bound over the smallest sharp risk on a grid of gammas."""
+    grid = np.linspace(0, 1, 2001)
+    ratios = []
+    for neighbors in (1, 2, 10, 50):
+        radii = (tau, 0.05, 0.06, 0.02)
+        best = float(sharp.risk(grid, *radii, neighbors).min())
+        ratios.append(float(sharp.bound(*radii, neighbors)) / best)
+    return Finding(observed=max(ratios, key=lambda r: abs(r - 1)), at_least=1 - 1e-4, at_most=1 + 1e-9)
+
+
+def sharp_gaussian(rng: RNG, trials: int, model: str, n_bags: int, dim: int, alpha: float) -> Finding:
+    """How often the sharp bound fails for some bag, with the exact radius of each event."""
+    share = alpha / 4
+    setting = Setting.make(n_bags, dim, share, "exact")
+    c, c_prime = gaussian.exact_inner(n_bags, dim, share), gaussian.exact_norm(n_bags, dim, share)
+    ell = sharp.cross_term(setting.tau, n_bags, dim, share)
+    failed, best = 0, np.inf
+    for _ in range(trials):
+        naive, means, found = _run(rng, setting, model)
+        neighbors = found.sum(axis=1)
+        gamma = sharp.gamma(setting.tau, c, c_prime, ell, neighbors)
+        error = errors.squared_error(errors.shrinkage_weights(found, gamma), naive, means)
+        bound = sharp.gaussian_bound(neighbors, n_bags, dim, alpha, tau=setting.tau)
+        failed += bool(np.any(error > bound * setting.sigma**2))
+        best = min(best, float(np.min(bound)))
+    return proportion(failed, trials, at_most=alpha, vacuous=best >= 1)
+
+
+def cross_terms(rng: RNG, trials: int, n_bags: int, dim: int, alpha: float) -> Finding:
+    """How often an error has too large a product with a difference of means, all of them at the radius."""
+    tau = 0.1
+    setting = Setting.make(n_bags, dim, alpha, "exact")
+    means = simplex(n_bags, tau * dim)
+    limit = float(sharp.cross_term(tau, n_bags, dim, alpha)) * setting.sigma**2
+    failed = 0
+    for _ in range(trials):
+        naive, padded = draw_naive(rng, setting, means)
+        products = (naive - padded) @ padded.T
+        failed += bool((products.max(axis=1) - products.min(axis=1)).max() > limit)
+    return proportion(failed, trials, at_least=0.5 * alpha, at_most=alpha)
+
+
+def _averaged(averaged: bool, trials: int) -> tuple[Regime, ...]:
+    return model_regimes(trials, averaged=averaged)
+
+
+def _probability_regimes(averaged: bool) -> tuple[Regime, ...]:
+    return tuple(
+        Regime(
+            name=f"{model}, d = {dim:.0e}".replace("e+0", "e"),
+            values={"model": model, "n_bags": 40, "dim": dim, "alpha": 0.01, "averaged": averaged},
+            trials=600,
+        )
+        for model in ("equal", "one direction", "unif", "cluster")
+        for dim in (10**6, 10**8)
+    )
+
+
+_FAMILY = "Theorem 2: tests on the same data"
+_SHARP = "Sharper than the paper"
+
+CHECKS = (
+    Check(
+        id="realized-error",
+        family=_FAMILY,
+        title="squared error of weighted means",
+        labels=("th:onesample",),
+        functions=("errors.squared_error",),
+        measure=realized_identity,
+        regimes=(Regime(name="6 bags", values={"n_bags": 6}),),
+    ),
+    Check(
+        id="theorem-2-any-gamma",
+        family=_FAMILY,
+        title="bound for any shrinkage, with vectors that point the same way",
+        labels=("th:onesample",),
+        functions=("theorems.risk_same_data",),
+        measure=any_gamma,
+        regimes=tuple(Regime(name=f"tau = {tau:g}", values={"tau": tau}, trials=300) for tau in TAUS),
+    ),
+    Check(
+        id="theorem-2-gamma",
+        family=_FAMILY,
+        title="the paper's gamma minimizes the bound",
+        labels=("eq:optgamma-onesample", "eq:res-onesample-single"),
+        functions=("theorems.gamma_same_data", "theorems.risk_same_data", "theorems.bound_same_data"),
+        measure=risk_consistent,
+        regimes=tuple(Regime(name=f"tau = {tau:g}", values={"tau": tau}) for tau in TAUS),
+    ),
+    Check(
+        id="theorem-2-aligned",
+        family=_FAMILY,
+        title="individual bound, nearly attained by vectors that point the same way",
+        labels=("eq:res-onesample-single",),
+        functions=("theorems.bound_same_data", "theorems.gamma_same_data"),
+        measure=aligned,
+        regimes=tuple(
+            Regime(name=f"tau = {tau:g}, {v} neighbors", values={"tau": tau, "n_neighbors": v})
+            for tau, v in SMALL_TAUS
+        ),
+    ),
+    Check(
+        id="theorem-2-individual",
+        family=_FAMILY,
+        title="individual bound outside A(tau), C(tau) and C'(tau)",
+        labels=("eq:res-onesample-single", "sec:theory", "eq:neighborsA"),
+        functions=("theorems.bound_same_data", "events.false_positive", "events.large_inner_product")
+        + ("events.large_norm",),
+        measure=on_the_event,
+        regimes=_averaged(False, 60),
+    ),
+    Check(
+        id="theorem-2-average",
+        family=_FAMILY,
+        title="averaged bound outside A(tau), B(tau'), C(tau) and C'(tau)",
+        labels=("eq:res-onesample-ave", "sec:theory"),
+        functions=("theorems.average_same_data", "theorems.covering_radius", "events.false_negative"),
+        measure=on_the_event,
+        regimes=_averaged(True, 60),
+    ),
+    Check(
+        id="theorem-2-individual-probability",
+        family=_FAMILY,
+        title="how often the individual bound fails for any bag, tests and estimates together",
+        labels=("eq:res-onesample-single", "prop:testgauss"),
+        functions=("theorems.bound_same_data", "gaussian.stated_probabilities"),
+        measure=with_probability,
+        regimes=_probability_regimes(False),
+    ),
+    Check(
+        id="theorem-2-average-probability",
+        family=_FAMILY,
+        title="how often the averaged bound fails, tests and estimates together",
+        labels=("eq:res-onesample-ave", "prop:testgauss"),
+        functions=("theorems.average_same_data", "gaussian.stated_probabilities"),
+        measure=with_probability,
+        regimes=_probability_regimes(True),
+    ),
+    Check(
+        id="theorem-2-condition",
+        family=_FAMILY,
+        title="with tau' <= tau the tests can be right about every pair",
+        labels=("th:onesample",),
+        functions=("theorems.compatible",),
+        measure=condition,
+        regimes=(Regime(name="tau' <= tau", values={"printed": False}, trials=400),),
+    ),
+    Check(
+        id="theorem-2-condition-printed",
+        family=_FAMILY,
+        title="with tau' >= tau, as printed, the tests can be right about every pair",
+        labels=("th:onesample",),
+        functions=("theorems.compatible",),
+        measure=condition,
+        regimes=(Regime(name="tau' >= tau", values={"printed": True}, trials=400),),
+        erratum="pairs between the two radii would have to be accepted and rejected; it must read tau' <= tau",
+    ),
+    Check(
+        id="sharp-attained",
+        family=_SHARP,
+        title="one-sample bound without the factor 2, attained",
+        labels=("beyond",),
+        functions=("sharp.bound", "sharp.risk", "sharp.gamma"),
+        measure=sharp_attained,
+        regimes=tuple(Regime(name=f"tau = {tau:g}", values={"tau": tau}, trials=200) for tau in TAUS),
+    ),
+    Check(
+        id="sharp-gamma",
+        family=_SHARP,
+        title="the sharp gamma minimizes the sharp bound",
+        labels=("beyond",),
+        functions=("sharp.bound", "sharp.gamma", "sharp.risk"),
+        measure=sharp_best_gamma,
+        regimes=tuple(Regime(name=f"tau = {tau:g}", values={"tau": tau}) for tau in TAUS),
+    ),
+    Check(
+        id="sharp-gaussian",
+        family=_SHARP,
+        title="how often the sharp bound fails for any bag in the Gaussian setting",
+        labels=("beyond",),
+        functions=("sharp.gaussian_bound", "sharp.cross_term"),
+        measure=sharp_gaussian,
+        regimes=tuple(
+            Regime(
+                name=f"{model}, d = {dim:.0e}".replace("e+0", "e"),
+                values={"model": model, "n_bags": 40, "dim": dim, "alpha": 0.2},
+                trials=400,
+            )
+            for model in ("equal", "one direction", "unif", "two clusters")
+            for dim in (1000, 10**5)
+        ),
+    ),
+    Check(
+        id="sharp-cross-term",
+        family=_SHARP,
+        title="products of errors with differences of means",
+        labels=("beyond",),
+        functions=("sharp.cross_term",),
+        measure=cross_terms,
+        regimes=tuple(
+            Regime(
+                name=f"{b} bags, d = {d:.0e}".replace("e+0", "e"),
+                values={"n_bags": b, "dim": d, "alpha": 0.5},
+                trials=2500,
+            )
+            for b, d in ((3, 100), (10, 10**4))
+        ),
+    ),
+)
