@@ -5,13 +5,12 @@ One-dimensional two-point laws have an exact distribution of everything (binomia
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
-__all__ = ["LAWS", "BoundedLaw", "TwoPoint"]
+__all__ = ["LAWS", "BoundedLaw", "TwoPoint", "off_diagonal", "rademacher", "u_statistics"]
 
 Array = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int, int], tuple[Array, Array]]
@@ -102,8 +101,15 @@ class BoundedLaw:
         return self.trace / self.op_norm if self.op_norm > 0 else np.inf
 
 
-def _rademacher(features: int, tilt: float = 0.0) -> BoundedLaw:
-    """Coordinates -1 or 1, each 1 with probability (1 + tilt) / 2, divided by sqrt(features)."""
+def rademacher(features: int, tilt: float = 0.0) -> BoundedLaw:
+    """Give coordinates -1 or 1, each 1 with probability (1 + tilt) / 2, divided by sqrt(features).
+
+    Examples
+    --------
+    >>> law = rademacher(100, tilt=0.6)
+    >>> round(law.trace, 9), round(law.d_eff, 9)
+    (0.64, 100.0)
+    """
     root = np.sqrt(features)
 
     def draw(rng: np.random.Generator, trials: int, n: int) -> tuple[Array, Array]:
@@ -152,8 +158,8 @@ def _rbf_bags(places: int, bandwidth: float) -> BoundedLaw:
 
 
 LAWS: dict[str, Callable[[], BoundedLaw]] = {
-    "Rademacher features": lambda: _rademacher(200),
-    "tilted Rademacher features": lambda: _rademacher(50, 0.6),
+    "Rademacher features": lambda: rademacher(200),
+    "tilted Rademacher features": lambda: rademacher(50, 0.6),
     "sphere": lambda: _sphere(20),
     "Gaussian kernel": lambda: _rbf_bags(40, 0.5),
     "unit vectors": lambda: _atoms(np.eye(30), np.full(30, 1 / 30)),
@@ -163,18 +169,26 @@ LAWS: dict[str, Callable[[], BoundedLaw]] = {
 """Laws by name; made when asked for."""
 
 
-def pair_of_bags(law: BoundedLaw, rng: np.random.Generator, trials: int, n: int, shift: float) -> Any:
-    """Squared distance U (eq:Ustat) of two independent bags, trials times.
+def u_statistics(law: BoundedLaw, rng: np.random.Generator, trials: int, n: int) -> Array:
+    """Squared distances U (eq:Ustat) of two independent bags of n points, trials times.
 
     Examples
     --------
-    >>> u = pair_of_bags(LAWS["sphere"](), np.random.default_rng(0), 1000, n=10, shift=0.0)
+    >>> u = u_statistics(LAWS["sphere"](), np.random.default_rng(0), 1000, n=10)
     >>> bool(abs(u.mean()) < 0.01)
     True
     """
     (x, x2), (y, y2) = law.draw(rng, trials, n), law.draw(rng, trials, n)
+    products: Array = (x * y).sum(axis=1)
+    return off_diagonal(x, x2, n) + off_diagonal(y, y2, n) - 2 * products
 
-    def within(mean: Array, squares: Array) -> Array:
-        return np.asarray((n * (mean**2).sum(axis=1) - squares) / (n - 1))
 
-    return within(x, x2) + within(y, y2) - 2 * (x * y).sum(axis=1)
+def off_diagonal(means: Array, mean_squares: Array, n: int) -> Array:
+    """Mean of ``<x_k, x_l>`` over distinct points, from naive means and mean squared norms.
+
+    Examples
+    --------
+    >>> off_diagonal(np.array([[0.0]]), np.array([1.0]), n=2)  # the points -1 and 1
+    array([-1.])
+    """
+    return np.asarray((n * (means**2).sum(axis=-1) - mean_squares) / (n - 1))
