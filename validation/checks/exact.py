@@ -125,13 +125,16 @@ def _count_missed(ordered: Any, side: str, tau: float, n_bags: int, dim: int) ->
     return low if side == "upper" else len(ordered) - low
 
 
-def pvalue(rng: RNG, trials: int, side: str, level: float, dim: int) -> Finding:
-    """How often an exact p-value is at most a level, at the edge of its hypothesis: the level itself."""
+def pvalue(rng: RNG, trials: int, side: str, level: float, dim: int, inside: bool) -> Finding:
+    """How often an exact p-value is at most a level: the level itself at the edge of its hypothesis, less inside."""
     sizes = np.array([3.0, 7.0])  # bags of different sizes
     variance, sq_radius = (1 / sizes).sum(), 0.4 * dim
-    noise = rng.noncentral_chisquare(dim, sq_radius / variance, trials) * variance
-    p = getattr(pvalues, f"gaussian_{side}")(noise, dim, variance, sq_radius)
+    deeper = (1.5 if side == "similarity" else 0.5) if inside else 1.0
+    observed = rng.noncentral_chisquare(dim, deeper * sq_radius / variance, trials) * variance
+    p = getattr(pvalues, f"gaussian_{side}")(observed, dim, variance, sq_radius)
     count = int((p <= level).sum())
+    if inside:
+        return proportion(count, trials, at_most=level)
     return proportion(count, trials, at_least=0.8 * level, at_most=1.2 * level)
 
 
@@ -246,18 +249,19 @@ CHECKS = (
         Check(
             id=f"pvalue-{side}",
             family=_FAMILY,
-            title=f"exact p-value of {side}, bags of unequal size: uniform at the edge",
+            title=f"exact p-value of {side}, bags of unequal size: uniform at the edge of its hypothesis",
             labels=("beyond",),
             functions=(f"pvalues.gaussian_{side}",),
             measure=pvalue,
             regimes=tuple(
                 Regime(
-                    name=f"level {level:g}, d = {d:g}",
-                    values={"side": side, "level": level, "dim": d},
+                    name=f"level {level:g}, d = {d:g}, {'inside' if inside else 'edge'}",
+                    values={"side": side, "level": level, "dim": d, "inside": inside},
                     trials=5000,
                 )
                 for level in (0.2, 0.5)
                 for d in (3, 1000)
+                for inside in (False, True)
             ),
         )
         for side in ("similarity", "difference")

@@ -105,7 +105,8 @@ def step(rng: RNG, trials: int, event: str) -> Finding:
         reached = concentration.u_statistic_upper(level, near, d_eff, 0.0, n, sigma)
         ratio = reached / (tau * sigma**2 / 2)
     elif event == "C":
-        reached = concentration.bounded_inner_upper(level, d_eff, 0.0, n, sigma)
+        # The printed 20 is for twice the inner product: 10 is what the proof needs.
+        reached = concentration.bounded_inner_upper(level, d_eff, 0.0, n, sigma, constant=10.0)
         ratio = reached / (bounded.tau_inner(tau) * sigma**2)
     else:
         ratio = (sigma + lengths) ** 2 / ((1 + bounded.tau_norm(tau)) * sigma**2)

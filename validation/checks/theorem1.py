@@ -151,13 +151,16 @@ def average(
 
 
 def star(rng: RNG, trials: int, n_bags: int, tau: float) -> Finding:
-    """Means just out of each other's reach: nobody has a neighbor, though one ball of twice the radius holds all."""
+    """Means out of each other's reach around a common center: nobody has a neighbor, but a larger ball holds all."""
     prime = tau / 3
-    means = np.sqrt(1.001 * prime / 2) * np.eye(n_bags)
+    means = np.sqrt(0.6 * prime) * np.eye(n_bags)  # pairs at 1.2 tau', the center at 0.6 tau'
     alone = np.eye(n_bags, dtype=bool)
     mse = errors.exact_mse(errors.shrinkage_weights(alone, theorems.gamma_independent(tau, 0)), means, 1.0)
-    balls = covering.covering_number(means, theorems.covering_radius(prime))
-    return at_most_one(mse.mean() / float(theorems.average_independent(tau, balls.upper, n_bags)))
+    with_center = np.vstack([np.zeros(n_bags), means])
+    balls = covering.covering_number(with_center, float(theorems.covering_radius(prime))).upper
+    return at_most_one(
+        mse.mean() / float(theorems.average_independent(tau, min(balls, n_bags), n_bags))
+    )
 
 
 def after_split(rng: RNG, trials: int, fraction: float) -> Finding:

@@ -1,0 +1,119 @@
+"""All checks, and what each row of the registry of statements is checked by."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stbmta import theory
+from stbmta.theory.registry import Statement
+
+from .check import Check, Regime, Scale
+from .checks import bounded, deviations, estimators, exact, gaussian, kernel, theorem1, theorem2
+
+__all__ = ["CHECKS", "TRIALS", "Coverage", "cells", "coverage", "find", "select"]
+
+CHECKS: tuple[Check, ...] = (
+    *theorem1.CHECKS,
+    *theorem2.CHECKS,
+    *gaussian.CHECKS,
+    *exact.CHECKS,
+    *deviations.CHECKS,
+    *kernel.CHECKS,
+    *bounded.CHECKS,
+    *estimators.CHECKS,
+)
+"""In the order of the report."""
+
+TRIALS: dict[Scale, int] = {"quick": 1, "default": 20, "full": 200}
+"""How many times the trials of a quick run."""
+
+_ORDER: tuple[Scale, ...] = ("quick", "default", "full")
+
+EXPLAINED = {
+    "definition": "a definition: nothing to refute",
+    "section": "a heading",
+    "elsewhere": "an estimator or an experiment: tests of the estimators and `stbmta reproduce`",
+}
+"""Why rows of these kinds have no check."""
+
+
+def find(check_id: str) -> Check:
+    """Return the check with this id.
+
+    Examples
+    --------
+    >>> find("gaussian-A").labels
+    ('prop:testgauss',)
+    """
+    for check in CHECKS:
+        if check.id == check_id:
+            return check
+    from difflib import get_close_matches
+
+    near = get_close_matches(check_id, [check.id for check in CHECKS], n=3, cutoff=0.3)
+    hint = f" Did you mean {', '.join(near)}?" if near else ""
+    raise ValueError(f"there is no check {check_id!r}.{hint} `stbmta validate --list` shows all.")
+
+
+def select(names: tuple[str, ...]) -> tuple[Check, ...]:
+    """Return the checks that are named, by id or by the beginning of ids; all if none is.
+
+    Examples
+    --------
+    >>> [check.id for check in select(("theorem-1-st", "rough"))]
+    ['rough', 'theorem-1-star']
+    """
+    for name in names:
+        if not any(check.id.startswith(name) for check in CHECKS):
+            find(name)
+    return tuple(check for check in CHECKS if not names or check.id.startswith(names))
+
+
+def cells(scale: Scale, checks: tuple[Check, ...] = CHECKS) -> Iterator[tuple[Check, Regime]]:
+    """Go through the regimes that a run of this length has.
+
+    Examples
+    --------
+    >>> sum(1 for _ in cells("quick")) < sum(1 for _ in cells("default"))
+    True
+    """
+    known = _ORDER[: _ORDER.index(scale) + 1]
+    return ((check, regime) for check in checks for regime in check.regimes if regime.scale in known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """What checks one row of the registry.
+
+    Attributes
+    ----------
+    statement : Statement
+    checks : tuple of str
+        Ids.
+    reason : str
+        Why there is none, if so.
+    """
+
+    statement: Statement
+    checks: tuple[str, ...]
+    reason: str
+
+
+def coverage() -> tuple[Coverage, ...]:
+    """Find for each row of the registry the checks of its label and function, or the reason why there is none.
+
+    Examples
+    --------
+    >>> {row.checks for row in coverage() if row.statement.label == "eq:rough"}
+    {('rough',)}
+    """
+    rows = []
+    for statement in theory.statements():
+        function = statement.function.removeprefix("stbmta.theory.")
+        found = tuple(
+            check.id
+            for check in CHECKS
+            if statement.label in check.labels and (not function or function in check.functions)
+        )
+        reason = "" if found else EXPLAINED.get(statement.status, "")
+        rows.append(Coverage(statement=statement, checks=found, reason=reason))
+    return tuple(rows)

@@ -1,0 +1,200 @@
+"""Run the checks: one small file for each check and regime, then verdicts, tables and reports."""
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from stbmta import __version__
+from stbmta.files import atomic_write
+
+from .catalog import CHECKS, TRIALS, cells, find, select
+from .check import Check, Finding, Outcome, Scale, judge
+from .runner import Arrays, Part, Store, generator, run_parts
+
+__all__ = ["ERROR", "Report", "Status", "outcome", "run_cell", "validate"]
+
+ERROR = 1e-3
+"""Probability that any of the confidence intervals of a run misses the truth (Bonferroni over all of them)."""
+
+Status = Literal["holds", "violated", "undecided", "known erratum", "erratum not seen"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All verdicts of a run.
+
+    Attributes
+    ----------
+    scale : {"quick", "default", "full"}
+    seed : int
+    outcomes : tuple of Outcome
+        In the order of the catalog.
+    """
+
+    scale: Scale
+    seed: int
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The checks that ran."""
+        return tuple({o.check.id: o.check for o in self.outcomes}.values())
+
+    def of(self, check: Check) -> tuple[Outcome, ...]:
+        """Outcomes of one check."""
+        return tuple(o for o in self.outcomes if o.check.id == check.id)
+
+    def status(self, check: Check) -> Status:
+        """Verdict over all regimes: one counterexample is enough, and a known erratum must have one."""
+        verdicts = {o.verdict for o in self.of(check)}
+        if check.erratum:
+            return "known erratum" if "violated" in verdicts else "erratum not seen"
+        if "violated" in verdicts:
+            return "violated"
+        return "undecided" if "undecided" in verdicts else "holds"
+
+    @property
+    def violated(self) -> tuple[Check, ...]:
+        """Checks with an unexpected counterexample."""
+        return tuple(check for check in self.checks if self.status(check) == "violated")
+
+    def tightness(self, check: Check) -> float:
+        """Largest observed / bound over the regimes where the statement says something."""
+        ratios = [o.finding.tightness for o in self.of(check) if not o.finding.vacuous and o.finding.bound > 0]
+        return max(ratios, default=float("nan"))
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with one row for each check and regime."""
+        import pandas as pd
+
+        return pd.DataFrame([o.to_dict() for o in self.outcomes])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything as JSON has it. Times are left out: two runs with one seed give the same bytes."""
+        return {
+            "scale": self.scale,
+            "seed": self.seed,
+            "version": __version__,
+            "error_probability": ERROR,
+            "violated": [check.id for check in self.violated],
+            "checks": [
+                {
+                    "id": check.id,
+                    "title": check.title,
+                    "labels": check.labels,
+                    "functions": check.functions,
+                    "status": self.status(check),
+                    "erratum": check.erratum,
+                    "regimes": [o.to_dict() for o in self.of(check)],
+                }
+                for check in self.checks
+            ],
+        }
+
+    def summary(self) -> str:
+        """Count the checks of each status in one line."""
+        counts: dict[str, int] = {}
+        for check in self.checks:
+            counts[self.status(check)] = counts.get(self.status(check), 0) + 1
+        parts = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+        return f"{len(self.checks)} checks in {len(self.outcomes)} regimes: {parts}"
+
+
+def validate(
+    out: str | os.PathLike[str],
+    *,
+    scale: Scale = "default",
+    seed: int = 0,
+    only: Sequence[str] = (),
+    jobs: int | None = None,
+    resume: bool = False,
+) -> Report:
+    """Run the checks and write ``results.json`` and ``report.html``.
+
+    Parameters
+    ----------
+    out : path-like
+        Folder of the results. Work that was done is kept there.
+    scale : {"quick", "default", "full"}
+        About half a minute, a quarter of an hour, hours.
+    seed : int, default=0
+    only : sequence of str
+        Ids of checks, or beginnings of ids; all by default.
+    jobs : int, optional
+        Number of processes. It does not change the result.
+    resume : bool, default=False
+        Go on with what the folder holds.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> print(validate("toy-validation", scale="quick", only=["rough"], jobs=1).summary())
+    1 checks in 2 regimes: 1 holds
+    """
+    checks = select(tuple(only))
+    store = Store(out, {"experiment": "validate", "scale": scale, "seed": seed}, resume=resume)
+    parts = [
+        Part(
+            name=part_name(check.id, regime.name), work=run_cell, arguments=(check.id, regime.name, scale, seed)
+        )
+        for check, regime in cells(scale, checks)
+    ]
+    found = run_parts(store, parts, what="checking", jobs=jobs, timed=False)
+    level = ERROR / _random_cells(scale)
+    outcomes = tuple(
+        outcome(check, regime, Finding.from_arrays(arrays), level)
+        for (check, regime), arrays in zip(cells(scale, checks), found, strict=True)
+    )
+    report = Report(scale=scale, seed=seed, outcomes=outcomes)
+    with atomic_write(store.folder / "results.json", "w") as file:
+        json.dump(report.to_dict(), file, indent=1)
+    return report
+
+
+def outcome(check: Check, regime: Any, finding: Finding, level: float) -> Outcome:
+    """Judge a finding."""
+    judgment = judge(finding, level)
+    return Outcome(
+        check=check,
+        regime=regime,
+        finding=finding,
+        lower=judgment.lower,
+        upper=judgment.upper,
+        verdict=judgment.verdict,
+    )
+
+
+def run_cell(check_id: str, regime_name: str, scale: Scale, seed: int) -> Arrays:
+    """Try a check in one regime.
+
+    Examples
+    --------
+    >>> float(run_cell("theorem-1-attained", "tau = 1", "quick", seed=0)["observed"])
+    1.0
+    """
+    check = find(check_id)
+    regime = next(regime for regime in check.regimes if regime.name == regime_name)
+    rng = generator(seed, "validate", check_id, regime_name)
+    return check.measure(rng, regime.trials * TRIALS[scale], **regime.values).to_arrays()
+
+
+def part_name(*words: str) -> str:
+    """Make a file name of words.
+
+    Examples
+    --------
+    >>> part_name("gaussian-A", "d = 1e4, tau'")
+    'gaussian-A--d=1e4,tau-'
+    """
+    return "--".join(re.sub(r"[^\w.,=+-]", "-", word.replace(" ", "")) for word in words)
+
+
+def _random_cells(scale: Scale) -> int:
+    """How many regimes share the error probability: all that a run of this length counts in, chosen or not."""
+    return sum(regime.trials > 0 for _, regime in cells(scale, CHECKS))
