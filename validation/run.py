@@ -12,6 +12,7 @@ from stbmta.files import atomic_write
 
 from .catalog import CHECKS, TRIALS, cells, find, select
 from .check import Check, Finding, Outcome, Scale, judge
+from .exploration import Exploration, explore
 from .runner import Arrays, Part, Store, generator, run_parts
 
 __all__ = ["ERROR", "Report", "Status", "outcome", "run_cell", "validate"]
@@ -32,11 +33,14 @@ class Report:
     seed : int
     outcomes : tuple of Outcome
         In the order of the catalog.
+    exploration : tuple of Exploration
+        What happens when assumptions are broken; empty if only some checks ran.
     """
 
     scale: Scale
     seed: int
     outcomes: tuple[Outcome, ...]
+    exploration: tuple[Exploration, ...] = ()
 
     @property
     def checks(self) -> tuple[Check, ...]:
@@ -84,6 +88,8 @@ class Report:
                 {
                     "id": check.id,
                     "title": check.title,
+                    "family": check.family,
+                    "kind": check.kind,
                     "labels": check.labels,
                     "functions": check.functions,
                     "status": self.status(check),
@@ -92,6 +98,7 @@ class Report:
                 }
                 for check in self.checks
             ],
+            "exploration": [scenario.to_dict() for scenario in self.exploration],
         }
 
     def summary(self) -> str:
@@ -112,7 +119,7 @@ def validate(
     jobs: int | None = None,
     resume: bool = False,
 ) -> Report:
-    """Run the checks and write ``results.json`` and ``report.html``.
+    """Run the checks and write ``results.json``.
 
     Parameters
     ----------
@@ -151,7 +158,8 @@ def validate(
         outcome(check, regime, Finding.from_arrays(arrays), level)
         for (check, regime), arrays in zip(cells(scale, checks), found, strict=True)
     )
-    report = Report(scale=scale, seed=seed, outcomes=outcomes)
+    exploration = () if only else explore(store, scale=scale, seed=seed, jobs=jobs)
+    report = Report(scale=scale, seed=seed, outcomes=outcomes, exploration=exploration)
     with atomic_write(store.folder / "results.json", "w") as file:
         json.dump(report.to_dict(), file, indent=1)
     return report
