@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from . import cli_bench, cli_estimate, cli_pairs, cli_reproduce, cli_scale, cli_theory
+from . import cli_bench, cli_estimate, cli_pairs, cli_reproduce, cli_scale, cli_theory, cli_validate
 from .cli_errors import ClearErrors
 
 __all__ = ["app", "main"]
@@ -37,6 +37,7 @@ cli_pairs.register(app)
 cli_theory.register(app)
 cli_reproduce.register(app)
 cli_scale.register(app)
+cli_validate.register(app)
 
 
 def main() -> None:

@@ -6,13 +6,13 @@ range in which the statement says it lies. The verdict compares ranges, never ba
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import inf, isnan
+from math import inf, isnan, nan
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Check", "Finding", "Outcome", "Regime", "Verdict", "at_most_one", "judge", "proportion"]
+__all__ = ["Check", "Finding", "Outcome", "Regime", "Verdict", "Worst", "at_most_one", "judge", "proportion"]
 
 Verdict = Literal["holds", "violated", "undecided"]
 Kind = Literal["statement", "algebra"]
@@ -38,6 +38,8 @@ class Finding:
     vacuous : bool
         The statement says nothing here: a probability of at most one, or an error no better than that of the naive
         means.
+    factor : float
+        For ratios of an error to its bound: the bound, as a fraction of the error of the naive means.
     """
 
     observed: float
@@ -46,6 +48,7 @@ class Finding:
     count: int = -1
     trials: int = 0
     vacuous: bool = False
+    factor: float = nan
 
     @property
     def exact(self) -> bool:
@@ -155,6 +158,7 @@ class Outcome:
         finding = self.finding
         numbers = {"observed": finding.observed, "at_least": finding.at_least, "at_most": finding.at_most}
         numbers |= {"lower": self.lower, "upper": self.upper, "tightness": finding.tightness}
+        numbers |= {"factor": finding.factor}
         return {
             "check": self.check.id,
             "regime": self.regime.name,
@@ -187,7 +191,7 @@ def proportion(count: int, trials: int, *, vacuous: bool = False, **claim: float
     return Finding(observed=count / trials, count=count, trials=trials, vacuous=vacuous or empty, **claim)
 
 
-def at_most_one(ratio: float, *, trials: int = 0, vacuous: bool = False) -> Finding:
+def at_most_one(ratio: float, *, trials: int = 0, vacuous: bool = False, factor: float = nan) -> Finding:
     """Finding about an exact ratio of a quantity to its bound.
 
     Examples
@@ -195,7 +199,42 @@ def at_most_one(ratio: float, *, trials: int = 0, vacuous: bool = False) -> Find
     >>> judge(at_most_one(1.5), level=0.01).verdict
     'violated'
     """
-    return Finding(observed=float(ratio), at_most=1.0, trials=trials, vacuous=vacuous)
+    return Finding(observed=float(ratio), at_most=1.0, trials=trials, vacuous=vacuous, factor=factor)
+
+
+class Worst:
+    """The largest ratio of an error to its bound, over many bags and trials.
+
+    Errors and bounds are fractions of the error of the naive means. Bags with a bound of one or more count only if they
+    break it, or if there are no others: a bag without neighbors keeps its naive mean and attains its bound of one.
+
+    Examples
+    --------
+    >>> tried = Worst()
+    >>> tried.add([0.2, 0.1], [0.8, 0.2])
+    >>> tried.finding().observed, tried.finding().factor
+    (0.5, 0.2)
+    """
+
+    def __init__(self) -> None:
+        self._ratio, self._factor, self._trials = nan, nan, 0
+
+    def add(self, error: npt.ArrayLike, bound: npt.ArrayLike) -> None:
+        """Add a trial."""
+        errors, bounds = np.broadcast_arrays(np.atleast_1d(error), np.asarray(bound, float))
+        ratios = errors / bounds
+        telling = (bounds < 1) | (ratios > 1 + ROUNDING)
+        self._trials += 1
+        if not telling.any() and self._factor < 1:
+            return
+        place = int(np.argmax(np.where(telling | ~telling.any(), ratios, -inf)))
+        first = self._factor >= 1 and bounds[place] < 1 and not self._ratio > 1 + ROUNDING
+        if first or not ratios[place] <= self._ratio:  # also when there was none
+            self._ratio, self._factor = float(ratios[place]), float(bounds[place])
+
+    def finding(self) -> Finding:
+        """Give the finding; vacuous if no bound was below one."""
+        return at_most_one(self._ratio, trials=self._trials, vacuous=self._factor >= 1, factor=self._factor)
 
 
 @dataclass(frozen=True, slots=True)

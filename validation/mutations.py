@@ -27,7 +27,9 @@ from .runner import Arrays, Part, Store, generator, run_parts
 
 __all__ = ["MutationReport", "MutationResult", "applied", "checks_of", "mutate"]
 
-MutationStatus = Literal["caught", "caught by algebra", "survived, as it must", "missed", "caught, though true"]
+MutationStatus = Literal[
+    "caught", "caught by algebra", "survived, as it must", "missed", "caught, though true"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,7 +67,9 @@ class Report:
 
     def tightness(self, check: Check) -> float:
         """Largest observed / bound over the regimes where the statement says something."""
-        ratios = [o.finding.tightness for o in self.of(check) if not o.finding.vacuous and o.finding.bound > 0]
+        ratios = [
+            o.finding.tightness for o in self.of(check) if not o.finding.vacuous and o.finding.bound > 0
+        ]
         return max(ratios, default=float("nan"))
 
     def to_frame(self) -> Any:
@@ -148,7 +150,9 @@ def validate(
     store = Store(out, {"experiment": "validate", "scale": scale, "seed": seed}, resume=resume)
     parts = [
         Part(
-            name=part_name(check.id, regime.name), work=run_cell, arguments=(check.id, regime.name, scale, seed)
+            name=part_name(check.id, regime.name),
+            work=run_cell,
+            arguments=(check.id, regime.name, scale, seed),
         )
         for check, regime in cells(scale, checks)
     ]

@@ -19,8 +19,10 @@ LEVELS = np.geomspace(0.05, 100.0, 4000)
 CERTIFIED = LEVELS[LEVELS >= 1]
 """Levels from 1 on, where a statement asks for that."""
 
-TWO_POINTS = ((1, 0.5), (2, 0.1), (10, 0.5), (50, 0.1), (100, 0.01), (1000, 0.5), (10**5, 1e-6), (10**5, 1e-4))
-TWO_POINTS += ((10**5, 0.1), (10**6, 0.5))
+RARE = ((10**5, 1e-6), (10**5, 1e-4), (100, 0.01), (50, 0.1), (2, 0.1))
+COMMON = ((1, 0.5), (10, 0.5), (1000, 0.5), (10**5, 0.1), (10**6, 0.5))
+TWO_POINTS = RARE + COMMON
+"""Bag size N and probability p of the rarer point."""
 SMOOTH = ((1000, 0.5), (10**5, 0.5), (10**6, 0.1), (50, 0.1))
 JOINT = ((2, 0.5), (10, 0.5), (50, 0.1), (300, 0.02), (1000, 0.5))
 
@@ -78,7 +80,12 @@ def squared_norm(
     spread = (law.variance, law.variance, law.L, n, expected)
     limits = getattr(concentration, name)(levels, abs(law.mean), *spread)
     return _worst(
-        law.means**2, law.probabilities, limits, name, levels, name.endswith("upper") if ties is None else ties
+        law.means**2,
+        law.probabilities,
+        limits,
+        name,
+        levels,
+        name.endswith("upper") if ties is None else ties,
     )
 
 
@@ -88,7 +95,8 @@ def linear_term(rng: RNG, trials: int, name: str, n: int, p: float) -> Finding:
     products = (law.means - law.mean) * law.mean
     limits = concentration.linear_term_upper(LEVELS, abs(law.mean), law.variance, law.L, n)
     ratios = [
-        _exceedance(sign * products, law.probabilities, limits, True) / concentration.probability(name, LEVELS)
+        _exceedance(sign * products, law.probabilities, limits, True)
+        / concentration.probability(name, LEVELS)
         for sign in (1, -1)
     ]
     useful = limits > 0

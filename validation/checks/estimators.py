@@ -144,7 +144,9 @@ CHECKS = (
         labels=("beyond",),
         functions=("dimension.trace_product",),
         measure=cross_trace,
-        regimes=tuple(Regime(name=f"{n} and {m} points", values={"n": n, "m": m}) for n, m in ((2, 3), (4, 2))),
+        regimes=tuple(
+            Regime(name=f"{n} and {m} points", values={"n": n, "m": m}) for n, m in ((2, 3), (4, 2))
+        ),
     ),
     Check(
         id="unbiased-distance",
@@ -153,7 +155,9 @@ CHECKS = (
         labels=("eq:Ustat",),
         functions=("dimension.u_statistic",),
         measure=distance,
-        regimes=tuple(Regime(name=f"{n} and {m} points", values={"n": n, "m": m}) for n, m in ((2, 2), (4, 3))),
+        regimes=tuple(
+            Regime(name=f"{n} and {m} points", values={"n": n, "m": m}) for n, m in ((2, 2), (4, 3))
+        ),
     ),
     Check(
         id="variance-of-distance",
@@ -162,7 +166,9 @@ CHECKS = (
         labels=("beyond",),
         functions=("dimension.u_variance",),
         measure=variance,
-        regimes=tuple(Regime(name=f"{n} and {m} points", values={"n": n, "m": m}) for n, m in ((2, 2), (4, 3))),
+        regimes=tuple(
+            Regime(name=f"{n} and {m} points", values={"n": n, "m": m}) for n, m in ((2, 2), (4, 3))
+        ),
     ),
     Check(
         id="effective-dimension",

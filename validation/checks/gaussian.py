@@ -7,7 +7,7 @@ import numpy as np
 from stbmta.theory import events, gaussian, laws, theorems
 
 from ..check import Check, Finding, Regime, at_most_one, proportion
-from ..gaussian_runs import Setting, draw_naive, sq_distances, tests
+from ..gaussian_runs import Setting, draw_naive, tests
 from ..models import simplex
 
 __all__ = ["CHECKS"]
@@ -104,10 +104,7 @@ def level(rng: RNG, trials: int, n_bags: int) -> Finding:
 
 
 def _dims(**values: Any) -> tuple[Regime, ...]:
-    return tuple(
-        Regime(name=f"d = {d:.0e}".replace("e+0", "e"), values={"dim": d, **values})
-        for d in DIMS
-    )
+    return tuple(Regime(name=f"d = {d:.0e}".replace("e+0", "e"), values={"dim": d, **values}) for d in DIMS)
 
 
 _FAMILY = "Gaussian setting, as printed"
@@ -118,7 +115,11 @@ _TITLES = {
     "C_prime": "squared errors stay below 1 + tau",
 }
 _IDS = {"A": "A", "B": "B", "C": "C", "C_prime": "Cprime"}
-_FUNCTIONS = ("gaussian.zeta", "gaussian.tau_min", "gaussian.delta", "gaussian.tau_prime") + (
+_FUNCTIONS = (
+    "gaussian.zeta",
+    "gaussian.tau_min",
+    "gaussian.delta",
+    "gaussian.tau_prime",
     "gaussian.stated_probabilities",
 )
 _EVENT_FUNCTIONS = {

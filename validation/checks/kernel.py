@@ -123,7 +123,9 @@ def miss_follows(rng: RNG, trials: int, printed: bool) -> Finding:
 def parts_add_up(rng: RNG, trials: int, n_bags: int) -> Finding:
     """Sum of the proof's probabilities over the total, before it is simplified: exactly one."""
     t = float(bounded.t(0.05, n_bags))
-    parts = bounded.similarity_error(t, n_bags) + bounded.inner_error(t, n_bags) + bounded.norm_error(t, n_bags)
+    parts = (
+        bounded.similarity_error(t, n_bags) + bounded.inner_error(t, n_bags) + bounded.norm_error(t, n_bags)
+    )
     return Finding(
         observed=float(parts / bounded.total_error(t, n_bags, simplified=False)), at_least=1.0, at_most=1.0
     )
@@ -254,8 +256,12 @@ CHECKS = (
         family=_FAMILY,
         title="the parts of the total error add up",
         labels=("prop:testkernel",),
-        functions=("bounded.total_error", "bounded.similarity_error", "bounded.inner_error")
-        + ("bounded.norm_error",),
+        functions=(
+            "bounded.total_error",
+            "bounded.similarity_error",
+            "bounded.inner_error",
+            "bounded.norm_error",
+        ),
         measure=parts_add_up,
         regimes=tuple(Regime(name=f"{b} bags", values={"n_bags": b}) for b in (2, 100)),
         kind="algebra",

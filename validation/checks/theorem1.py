@@ -7,7 +7,7 @@ import numpy as np
 
 from stbmta.theory import covering, errors, events, sharp, theorems
 
-from ..check import Check, Finding, Regime, at_most_one
+from ..check import Check, Finding, Regime, Worst, at_most_one
 from ..gaussian_runs import Setting, Thresholds, draw_naive, sq_distances, tests
 
 __all__ = ["CHECKS"]
@@ -106,19 +106,16 @@ def individual(
 ) -> Finding:
     """Largest ratio of exact conditional error to bound, over bags and trials outside A(tau)."""
     setting = Setting.make(n_bags, dim, 0.05, thresholds, bag_size)
-    worst, used, best_bound = np.nan, 0, 1.0
+    tried = Worst()
     for _ in range(trials):
         means, found = _tested(rng, setting, model)
         if events.false_positive(found, sq_distances(means), setting.tau, setting.sigma):
             continue
-        used += 1
         others = found.sum(axis=1) - 1
         weights = errors.shrinkage_weights(found, theorems.gamma_independent(setting.tau, others))
-        bound = theorems.bound_independent(setting.tau, others) * setting.sigma**2
-        ratio = errors.exact_mse(weights, means, setting.sigma**2) / bound
-        worst = float(np.nanmax([worst, ratio.max()]))
-        best_bound = min(best_bound, float(np.min(bound) / setting.sigma**2))
-    return at_most_one(worst, trials=used, vacuous=best_bound >= 1)
+        bound = theorems.bound_independent(setting.tau, others)
+        tried.add(errors.exact_mse(weights, means, setting.sigma**2) / setting.sigma**2, bound)
+    return tried.finding()
 
 
 def average(
@@ -132,7 +129,7 @@ def average(
 ) -> Finding:
     """Largest ratio of the exact average error to its bound, over trials outside A(tau) and B(tau')."""
     setting = Setting.make(n_bags, dim, 0.05, thresholds)
-    worst, used, best_bound = np.nan, 0, 1.0
+    tried = Worst()
     for _ in range(trials):
         means, found = _tested(rng, setting, model)
         distances = sq_distances(means)
@@ -140,14 +137,13 @@ def average(
             continue
         if events.false_negative(found, distances, setting.tau_prime, setting.sigma):
             continue
-        used += 1
         gamma = theorems.gamma_independent(setting.tau, found.sum(axis=1) - 1)
         mse = errors.exact_mse(errors.shrinkage_weights(found, gamma), means, setting.sigma**2).mean()
-        balls = covering.covering_number(means, theorems.covering_radius(setting.tau_prime, setting.sigma))
+        radius = float(theorems.covering_radius(setting.tau_prime, setting.sigma))
+        balls = covering.covering_number(means, radius)
         bound = theorems.average_independent(setting.tau, balls.upper, n_bags, simplified=simplified)
-        worst = float(np.nanmax([worst, mse / (float(bound) * setting.sigma**2)]))
-        best_bound = min(best_bound, float(bound))
-    return at_most_one(worst, trials=used, vacuous=best_bound >= 1)
+        tried.add(mse / setting.sigma**2, bound)
+    return tried.finding()
 
 
 def star(rng: RNG, trials: int, n_bags: int, tau: float) -> Finding:
@@ -158,9 +154,7 @@ def star(rng: RNG, trials: int, n_bags: int, tau: float) -> Finding:
     mse = errors.exact_mse(errors.shrinkage_weights(alone, theorems.gamma_independent(tau, 0)), means, 1.0)
     with_center = np.vstack([np.zeros(n_bags), means])
     balls = covering.covering_number(with_center, float(theorems.covering_radius(prime))).upper
-    return at_most_one(
-        mse.mean() / float(theorems.average_independent(tau, min(balls, n_bags), n_bags))
-    )
+    return at_most_one(mse.mean() / float(theorems.average_independent(tau, min(balls, n_bags), n_bags)))
 
 
 def after_split(rng: RNG, trials: int, fraction: float) -> Finding:
@@ -313,8 +307,12 @@ CHECKS = (
         family=_FAMILY,
         title="averaged bound after real tests, outside A(tau) and B(tau'), with the covering number of the means",
         labels=("eq:res-indep-ave", "th:indep", "sec:theory"),
-        functions=("theorems.average_independent", "theorems.covering_radius", "events.false_negative")
-        + ("events.similar_pairs",),
+        functions=(
+            "theorems.average_independent",
+            "theorems.covering_radius",
+            "events.false_negative",
+            "events.similar_pairs",
+        ),
         measure=average,
         regimes=model_regimes(100),
     ),
