@@ -7,7 +7,7 @@ from stbmta import theory
 from stbmta.theory.registry import Statement
 
 from .check import Check, Regime, Scale
-from .checks import bounded, deviations, estimators, exact, gaussian, kernel, theorem1, theorem2
+from .checks import bounded, coverings, deviations, estimators, exact, gaussian, kernel, theorem1, theorem2
 
 __all__ = ["CHECKS", "TRIALS", "Coverage", "cells", "coverage", "find", "select"]
 
@@ -20,6 +20,7 @@ CHECKS: tuple[Check, ...] = (
     *kernel.CHECKS,
     *bounded.CHECKS,
     *estimators.CHECKS,
+    *coverings.CHECKS,
 )
 """In the order of the report."""
 

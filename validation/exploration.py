@@ -14,7 +14,7 @@ import numpy.typing as npt
 from stbmta.theory import errors, events, theorems
 
 from .check import Scale, judge, proportion
-from .gaussian_runs import Setting, sq_distances, tests
+from .gaussian_runs import Setting, neighbors, sq_distances
 from .models import simplex
 from .runner import Arrays, Part, Store, generator, run_parts
 
@@ -161,11 +161,11 @@ def try_scenario(name: str, scale: Scale, seed: int) -> Arrays:
     ratio, error = 0.0, 0.0
     for _ in range(trials):
         positives += events.false_positive(
-            tests(setting, _naive(draw, rng, far)), apart, setting.tau, setting.sigma
+            neighbors(setting, _naive(draw, rng, far)), apart, setting.tau, setting.sigma
         )
-        found = tests(setting, _naive(draw, rng, near))
+        found = neighbors(setting, _naive(draw, rng, near))
         negatives += events.false_negative(found, close, setting.tau_prime, setting.sigma)
-        found = tests(setting, _naive(draw, rng, clusters))
+        found = neighbors(setting, _naive(draw, rng, clusters))
         others = found.sum(axis=1) - 1
         weights = errors.shrinkage_weights(found, theorems.gamma_independent(setting.tau, others))
         exact = errors.exact_mse(weights, clusters, mse)

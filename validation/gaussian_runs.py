@@ -12,7 +12,7 @@ from stbmta.theory import gaussian
 from .models import draw_means
 from .wishart import compressed_noise
 
-__all__ = ["Setting", "Thresholds", "draw_naive", "sq_distances", "tests"]
+__all__ = ["Setting", "Thresholds", "draw_naive", "neighbors", "sq_distances"]
 
 Array = npt.NDArray[np.float64]
 Thresholds = Literal["printed", "exact"]
@@ -105,12 +105,12 @@ def sq_distances(points: Array) -> Array:
     return np.asarray(cdist(points, points, "sqeuclidean"))
 
 
-def tests(setting: Setting, naive: Array) -> npt.NDArray[np.bool_]:
+def neighbors(setting: Setting, naive: Array) -> npt.NDArray[np.bool_]:
     """Run the similarity test on all pairs (eq:deftestsgaus).
 
     Examples
     --------
-    >>> tests(Setting.make(2, 10**6, 0.05, "exact"), np.zeros((2, 5)))
+    >>> neighbors(Setting.make(2, 10**6, 0.05, "exact"), np.zeros((2, 5)))
     array([[ True,  True],
            [ True,  True]])
     """

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stbmta.theory import concentration, gaussian
+from stbmta.theory import concentration, covering, gaussian
 
 __all__ = ["MUTATIONS", "Mutation"]
 
@@ -73,7 +73,7 @@ def _probabilities_without(event: str) -> Change:
 
 
 def _zeta(multiple: float) -> Function:
-    def wrong(tau: Any, n_bags: Any, dim: Any, alpha: Any) -> Any:
+    def wrong(tau: Any, n_bags: Any, dim: Any, alpha: Any, *, printed: bool = False) -> Any:
         root = np.sqrt(2 + _array(tau)) - multiple * np.sqrt(gaussian.delta(n_bags, dim, alpha))
         return np.maximum(root, 0.0) ** 2
 
@@ -198,6 +198,10 @@ _FALSE = (
      lambda f: lambda s, dim, v, r2: f(s, dim, v / 2, r2)),
     ("pvalue-other-tail", "pvalues.gaussian_difference", "the other tail",
      lambda f: lambda *args: 1 - f(*args)),
+    ("kernel-radius-normal-tail", "pvalues.kernel_similarity", "half of the standard deviation",
+     lambda f: lambda u, v, r2: f(u, _array(v) / 4, r2)),
+    ("permutation-without-itself", "pvalues.permutation", "# / R in place of (1 + #) / (1 + R)",
+     _instead(lambda t, draws: (draws >= _array(t)[..., np.newaxis]).mean(axis=-1))),
     ("kernel-pvalue-variance", "pvalues.kernel_difference", "variance in place of standard deviation",
      lambda f: lambda u, v, degrees=np.inf: f(u, _array(v) ** 2, degrees)),
     # Gaussian concentration
@@ -248,6 +252,12 @@ _FALSE = (
      lambda f: lambda x, y, xy, *args: f(x, y, 0.0, *args)),
     ("effective-dimension-rank", "dimension.effective_dimension", "rank in place of tr / op",
      _instead(lambda covariance=None: float(len(covariance)))),
+    ("frobenius-plain", "dimension.frobenius_dimension", "tr / op in place of tr^2 / tr(Sigma^2)",
+     _instead(lambda covariance=None: float(np.trace(covariance) / np.linalg.norm(covariance, 2)))),
+    ("covering-double-radius", "covering.covering_number", "twice the radius",
+     lambda f: lambda points, radius: f(points, 2 * radius)),
+    ("covering-no-noise", "covering.covering_number_noisy", "naive means taken for the truth",
+     lambda f: lambda naive, radius, mse, *, alpha=None: covering.covering_number(naive, radius)),
     ("gram-3.9", "errors.gram_bound", "3.9 in place of 4", _times(3.9 / 4)),
     ("gram-8", "errors.gram_bound", "8 in place of 4", _times(2.0)),
 )  # fmt: skip

@@ -15,6 +15,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -178,6 +179,7 @@ def _run_processes(
 
 def _prepare_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and stops the others
+    Thread(target=_end_with_parent, daemon=True).start()
     set_num_threads(1)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
 
@@ -188,6 +190,14 @@ def _leave_with_parent() -> None:
     assert parent is not None
     parent.join()
     os._exit(1)
+
+
+def _end_with_parent() -> None:
+    """Leave when the parent is gone: killed, it cannot tell the others, who would wait for work forever."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _do(part: Part, timed: bool) -> Arrays:

@@ -8,7 +8,7 @@ from scipy.stats import chi2, kstest
 
 from stbmta.theory import laws
 from stbmta.validation.bounded_laws import LAWS, TwoPoint, off_diagonal, rademacher, u_statistics
-from stbmta.validation.gaussian_runs import Setting, draw_naive, sq_distances, tests
+from stbmta.validation.gaussian_runs import Setting, draw_naive, neighbors, sq_distances
 from stbmta.validation.models import FAR, MODELS, draw_means
 from stbmta.validation.wishart import compressed_noise
 
@@ -88,7 +88,7 @@ def test_settings_scale_with_the_bag_size():
     setting = Setting.make(5, 10**6, 0.05, "exact", bag_size=9)
     naive, means = draw_naive(rng, setting, setting.means("equal", rng))
     np.testing.assert_allclose(((naive - means) ** 2).sum(axis=1), setting.sigma**2, rtol=0.01)
-    assert tests(setting, naive).all()
+    assert neighbors(setting, naive).all()
 
 
 @pytest.mark.parametrize(("n", "p"), [(1, 0.5), (3, 0.2), (6, 0.9)])

@@ -51,8 +51,8 @@ def test_a_quick_run_finds_every_statement_true_and_every_erratum(quick):
     }
     assert set(statuses.values()) == {"holds", "known erratum"}
     assert len(results["exploration"]) == 8
-    assert "nothing" not in done.output
-    assert "9 known erratum" in done.output
+    errata = sum(status == "known erratum" for status in statuses.values())
+    assert f"{errata} known erratum" in done.output
 
 
 def test_tight_statements_are_tight(quick):

@@ -94,6 +94,14 @@ def effective(rng: RNG, trials: int, dim: int) -> Finding:
     return Finding(observed=float(ratio), at_least=1 - 1e-6, at_most=1 + 1e-6)
 
 
+def frobenius(rng: RNG, trials: int, dim: int) -> Finding:
+    """Squared trace over trace of the square, from all entries, over the function: exactly one."""
+    factor = rng.normal(size=(dim, dim))
+    covariance = factor @ factor.T
+    direct = float(np.trace(covariance) ** 2 / (covariance**2).sum())
+    return _unbiased(dimension.frobenius_dimension(covariance=covariance), direct)
+
+
 def gram_random(rng: RNG, trials: int, n_bags: int) -> Finding:
     """Largest ratio of the distance of two Gram matrices to its bound, over random vectors in a ball."""
     worst = 0.0
@@ -177,6 +185,15 @@ CHECKS = (
         labels=("eq:deffunif",),
         functions=("dimension.effective_dimension",),
         measure=effective,
+        regimes=tuple(Regime(name=f"d = {d}", values={"dim": d}) for d in (2, 5)),
+    ),
+    Check(
+        id="frobenius-dimension",
+        family=_FAMILY,
+        title="squared trace over trace of the square",
+        labels=("beyond",),
+        functions=("dimension.frobenius_dimension",),
+        measure=frobenius,
         regimes=tuple(Regime(name=f"d = {d}", values={"dim": d}) for d in (2, 5)),
     ),
     Check(

@@ -7,7 +7,7 @@ import numpy as np
 from stbmta.theory import events, gaussian, laws, theorems
 
 from ..check import Check, Finding, Regime, at_most_one, proportion
-from ..gaussian_runs import Setting, draw_naive, tests
+from ..gaussian_runs import Setting, draw_naive, neighbors
 from ..models import simplex
 
 __all__ = ["CHECKS"]
@@ -32,6 +32,14 @@ def exact_probability(rng: RNG, trials: int, event: str, dim: int) -> Finding:
     return at_most_one(max(float((found / stated)[useful].max()), 0.0), vacuous=float(tau.min()) > 4)
 
 
+def any_tau(rng: RNG, trials: int, dim: int, printed: bool) -> Finding:
+    """Largest ratio of P(A(tau)) (exact law, union over pairs) to alpha, for tau far below and above the smallest."""
+    bags, alpha = np.array(BAGS, float)[:, np.newaxis], 0.05
+    tau = gaussian.tau_min(bags, dim, alpha) * np.geomspace(1e-5, 1.0, 16)
+    zeta = gaussian.zeta(tau, bags, dim, alpha, printed=printed)
+    return at_most_one(float((gaussian.exact_event_probabilities(tau, zeta, bags, dim).A / alpha).max()))
+
+
 def counted(rng: RNG, trials: int, event: str, n_bags: int, dim: int, bag_size: int) -> Finding:
     """How often an event happens, all pairs of means being just at its radius."""
     alpha = 0.05
@@ -48,9 +56,9 @@ def counted(rng: RNG, trials: int, event: str, n_bags: int, dim: int, bag_size: 
 
 def _happened(event: str, setting: Setting, naive: Any, means: Any, distances: Any) -> bool:
     if event == "A":
-        return events.false_positive(tests(setting, naive), distances, setting.tau, setting.sigma)
+        return events.false_positive(neighbors(setting, naive), distances, setting.tau, setting.sigma)
     if event == "B":
-        return events.false_negative(tests(setting, naive), distances, setting.tau_prime, setting.sigma)
+        return events.false_negative(neighbors(setting, naive), distances, setting.tau_prime, setting.sigma)
     happened = events.large_inner_product if event == "C" else events.large_norm
     return happened(naive - means, setting.tau, setting.sigma)
 
@@ -172,6 +180,25 @@ CHECKS = (
             regimes=_dims(event=event),
         )
         for event in EVENTS
+    ),
+    Check(
+        id="gaussian-A-any-tau",
+        family=_FAMILY,
+        title="no pair beyond tau is accepted, for every tau: zeta is 0 where its root is negative",
+        labels=("prop:testgauss",),
+        functions=("gaussian.zeta",),
+        measure=any_tau,
+        regimes=_dims(printed=False),
+    ),
+    Check(
+        id="gaussian-A-any-tau-printed",
+        family=_FAMILY,
+        title="no pair beyond tau is accepted, for every tau, with the printed zeta",
+        labels=("prop:testgauss",),
+        functions=("gaussian.zeta",),
+        measure=any_tau,
+        regimes=_dims(printed=True),
+        erratum="far below the smallest tau the printed zeta squares a negative number; the proposition stays above",
     ),
     Check(
         id="gaussian-level",

@@ -8,7 +8,7 @@ import numpy as np
 from stbmta.theory import covering, errors, events, sharp, theorems
 
 from ..check import Check, Finding, Regime, Worst, at_most_one
-from ..gaussian_runs import Setting, Thresholds, draw_naive, sq_distances, tests
+from ..gaussian_runs import Setting, Thresholds, draw_naive, neighbors, sq_distances
 
 __all__ = ["CHECKS"]
 
@@ -199,7 +199,7 @@ def unequal_is_theorem(rng: RNG, trials: int, tau: float) -> Finding:
 def _tested(rng: RNG, setting: Setting, model: str) -> tuple[Any, Any]:
     """Means, and the tests on other bags with the same means."""
     naive, means = draw_naive(rng, setting, setting.means(model, rng))
-    return means, tests(setting, naive)
+    return means, neighbors(setting, naive)
 
 
 def model_regimes(trials: int, **more: Any) -> tuple[Regime, ...]:

@@ -7,7 +7,7 @@ import numpy as np
 from stbmta.theory import covering, errors, events, gaussian, sharp, theorems
 
 from ..check import Check, Finding, Regime, Worst, at_most_one, proportion
-from ..gaussian_runs import Setting, Thresholds, draw_naive, sq_distances, tests
+from ..gaussian_runs import Setting, Thresholds, draw_naive, neighbors, sq_distances
 from ..models import simplex
 from .theorem1 import TAUS, model_regimes
 
@@ -30,15 +30,15 @@ def realized_identity(rng: RNG, trials: int, n_bags: int) -> Finding:
     return Finding(observed=float(ratio[np.argmax(np.abs(ratio - 1))]), at_least=1.0, at_most=1.0)
 
 
-def _aligned(tau: float, neighbors: int, shift: float) -> tuple[Any, Any]:
+def _aligned(tau: float, v: int, shift: float) -> tuple[Any, Any]:
     """Naive and true means, on the edge of A, C and C', where all that can go wrong points the same way.
 
     Noise vectors sqrt(tau) f_0 + f_j have inner products tau and squared norms 1 + tau. The neighbors' means are
     moved by sqrt(shift) along the averaged noise of the first bag.
     """
-    noise = np.hstack([np.full((neighbors, 1), np.sqrt(tau)), np.eye(neighbors)])
+    noise = np.hstack([np.full((v, 1), np.sqrt(tau)), np.eye(v)])
     gamma = float(theorems.gamma_same_data(tau))
-    weights = np.full(neighbors, (1 - gamma) / neighbors)
+    weights = np.full(v, (1 - gamma) / v)
     weights[0] += gamma
     averaged = weights @ noise
     means = np.zeros_like(noise)
@@ -62,10 +62,10 @@ def risk_consistent(rng: RNG, trials: int, tau: float) -> Finding:
     """Bound at the paper's gamma over the smallest bound for any gamma."""
     grid = np.linspace(0, 1, 2001)
     ratios = []
-    for neighbors in (2, 3, 10, 50):
-        best = float(theorems.risk_same_data(grid, tau, neighbors).min())
-        chosen = float(theorems.risk_same_data(theorems.gamma_same_data(tau), tau, neighbors))
-        ratios += [chosen / best, float(theorems.bound_same_data(tau, neighbors)) / best]
+    for v in (2, 3, 10, 50):
+        best = float(theorems.risk_same_data(grid, tau, v).min())
+        chosen = float(theorems.risk_same_data(theorems.gamma_same_data(tau), tau, v))
+        ratios += [chosen / best, float(theorems.bound_same_data(tau, v)) / best]
     return Finding(observed=max(ratios, key=lambda r: abs(r - 1)), at_least=1 - 1e-4, at_most=1 + 1e-9)
 
 
@@ -73,19 +73,19 @@ def any_gamma(rng: RNG, trials: int, tau: float) -> Finding:
     """Largest ratio of error to bound for any gamma, with aligned vectors and random shifts of the means."""
     worst = 0.0
     for _ in range(trials):
-        neighbors = int(rng.integers(2, 60))
-        naive, means = _aligned(tau, neighbors, tau * rng.random())
-        first = np.zeros((neighbors, neighbors), bool)
+        v = int(rng.integers(2, 60))
+        naive, means = _aligned(tau, v, tau * rng.random())
+        first = np.zeros((v, v), bool)
         first[0] = True
         gamma = rng.random()
         error = errors.squared_error(errors.shrinkage_weights(first, gamma), naive, means)[0]
-        worst = max(worst, float(error / theorems.risk_same_data(gamma, tau, neighbors)))
+        worst = max(worst, float(error / theorems.risk_same_data(gamma, tau, v)))
     return at_most_one(worst, trials=trials)
 
 
 def _run(rng: RNG, setting: Setting, model: str) -> tuple[Any, Any, Any]:
     naive, means = draw_naive(rng, setting, setting.means(model, rng))
-    return naive, means, tests(setting, naive)
+    return naive, means, neighbors(setting, naive)
 
 
 def _excluded(setting: Setting, naive: Any, means: Any, found: Any, *, misses: bool) -> bool:
@@ -157,7 +157,7 @@ def condition(rng: RNG, trials: int, printed: bool) -> Finding:
         distances = sq_distances(means)
         happened = 0
         for _ in range(trials):
-            found = tests(setting, draw_naive(rng, setting, means)[0])
+            found = neighbors(setting, draw_naive(rng, setting, means)[0])
             happened += events.false_positive(found, distances, setting.tau, setting.sigma) or (
                 events.false_negative(found, distances, near, setting.sigma)
             )
@@ -169,21 +169,21 @@ def sharp_attained(rng: RNG, trials: int, tau: float) -> Finding:
     """Vectors for which the sharp bound is an equality, for random radii of the events."""
     ratios = []
     for _ in range(trials):
-        neighbors = int(rng.integers(2, 30))
+        v = int(rng.integers(2, 30))
         c, c_prime = rng.uniform(0.01, 0.3), rng.uniform(0.0, 0.3)
         ell = rng.random() * np.sqrt(tau * c)
-        gamma = float(sharp.gamma(tau, c, c_prime, ell, neighbors))
+        gamma = float(sharp.gamma(tau, c, c_prime, ell, v))
         # Noise sqrt(c) f_0 + sqrt(1 + c' - c) f_j; all means moved along a direction that has <e_j, .> = ell.
-        noise = np.zeros((neighbors, neighbors + 2))
+        noise = np.zeros((v, v + 2))
         noise[:, 0] = np.sqrt(c)
-        noise[:, 2:] = np.sqrt(1 + c_prime - c) * np.eye(neighbors)
+        noise[:, 2:] = np.sqrt(1 + c_prime - c) * np.eye(v)
         cosine = ell / np.sqrt(tau * c)
         means = np.zeros_like(noise)
         means[1:, 0], means[1:, 1] = np.sqrt(tau) * cosine, np.sqrt(tau) * np.sqrt(1 - cosine**2)
-        first = np.zeros((neighbors, neighbors), bool)
+        first = np.zeros((v, v), bool)
         first[0] = True
         error = errors.squared_error(errors.shrinkage_weights(first, gamma), means + noise, means)[0]
-        ratios.append(float(error / sharp.bound(tau, c, c_prime, ell, neighbors)))
+        ratios.append(float(error / sharp.bound(tau, c, c_prime, ell, v)))
     return Finding(observed=max(ratios, key=lambda r: abs(r - 1)), at_least=1.0, at_most=1.0, trials=trials)
 
 
@@ -191,10 +191,10 @@ def sharp_best_gamma(rng: RNG, trials: int, tau: float) -> Finding:
     """Sharp bound over the smallest sharp risk on a grid of gammas."""
     grid = np.linspace(0, 1, 2001)
     ratios = []
-    for neighbors in (1, 2, 10, 50):
+    for v in (1, 2, 10, 50):
         radii = (tau, 0.05, 0.06, 0.02)
-        best = float(sharp.risk(grid, *radii, neighbors).min())
-        ratios.append(float(sharp.bound(*radii, neighbors)) / best)
+        best = float(sharp.risk(grid, *radii, v).min())
+        ratios.append(float(sharp.bound(*radii, v)) / best)
     return Finding(observed=max(ratios, key=lambda r: abs(r - 1)), at_least=1 - 1e-4, at_most=1 + 1e-9)
 
 
@@ -207,10 +207,10 @@ def sharp_gaussian(rng: RNG, trials: int, model: str, n_bags: int, dim: int, alp
     failed, best = 0, np.inf
     for _ in range(trials):
         naive, means, found = _run(rng, setting, model)
-        neighbors = found.sum(axis=1)
-        gamma = sharp.gamma(setting.tau, c, c_prime, ell, neighbors)
+        sizes = found.sum(axis=1)
+        gamma = sharp.gamma(setting.tau, c, c_prime, ell, sizes)
         error = errors.squared_error(errors.shrinkage_weights(found, gamma), naive, means)
-        bound = sharp.gaussian_bound(neighbors, n_bags, dim, alpha, tau=setting.tau)
+        bound = sharp.gaussian_bound(sizes, n_bags, dim, alpha, tau=setting.tau)
         failed += bool(np.any(error > bound * setting.sigma**2))
         best = min(best, float(np.min(bound)))
     return proportion(failed, trials, at_most=alpha, vacuous=best >= 1)
