@@ -187,7 +187,7 @@ def run_cell(check_id: str, regime_name: str, scale: Scale, seed: int) -> Arrays
 
     Examples
     --------
-    >>> float(run_cell("theorem-1-attained", "tau = 1", "quick", seed=0)["observed"])
+    >>> round(float(run_cell("theorem-1-attained", "tau = 1", "quick", seed=0)["observed"]), 9)
     1.0
     """
     check = find(check_id)
