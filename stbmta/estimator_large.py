@@ -96,12 +96,9 @@ class LargeFit(BagEstimator):
         return True
 
     def _neighbor_counts(self) -> Any:
-        return self.large_.found.counts if "large_" in self.__dict__ else super()._neighbor_counts()
+        return self.large_.counts if "large_" in self.__dict__ else super()._neighbor_counts()
 
     def _estimated_error(self, mse: Array) -> Array | None:
         if "large_" not in self.__dict__:
             return super()._estimated_error(mse)
-        large = self.large_
-        own = large.gamma + (1 - large.gamma) / large.found.counts
-        moved = np.einsum("ij,ij->i", large.means - large.found.means, large.means - large.found.means)
-        return np.maximum(moved + (2 * own - 1) * mse, own**2 * mse)
+        return self.large_.estimated_error()

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ..jit import linear as jit_linear
 from ..jit.vector import WIDTH
 from ..linear import NeighborTest, pack
+from ..progress import progress_bar
 from .distributed import ordered_results
 
 __all__ = ["distributed_sums"]
@@ -49,8 +50,10 @@ def distributed_sums(client: Any, test: NeighborTest) -> tuple[Array, npt.NDArra
 
     sums, counts = np.empty_like(test.means), np.empty(n_bags, np.int64)
     found = ordered_results(client, (partial(chain, rows) for rows in blocks))
-    for run, (part, count) in zip(runs, found, strict=True):
-        sums[run], counts[run] = part, count
+    with progress_bar("comparing means", len(runs)) as advance:
+        for run, (part, count) in zip(runs, found, strict=True):
+            sums[run], counts[run] = part, count
+            advance()
     return sums, counts
 
 

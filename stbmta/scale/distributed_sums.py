@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ..blocks import Extent, Side, Tile, choose_tile, matrix_block, tile_block
 from ..kernels import Kernel, Precomputed
+from ..progress import progress_bar
 from .distributed import cluster_threads, ordered_results
 
 __all__ = ["RemoteSide", "block_rows", "cut_blocks", "run_rectangles", "run_remotely", "send_blocks"]
@@ -141,24 +142,26 @@ def run_rectangles(
         Adds the table of a group to the result.
     """
     symmetric = left is right
+    pairs = [
+        (a, b)
+        for first, last in left.groups
+        for a in range(first, last)
+        for b in range(first if symmetric else 0, len(right.blocks))
+    ]
     tables = ordered_results(
-        client,
-        (
-            partial(_submit, client, left, right, first_column, work, a, b)
-            for first, last in left.groups
-            for a in range(first, last)
-            for b in range(first if symmetric else 0, len(right.blocks))
-        ),
+        client, (partial(_submit, client, left, right, first_column, work, a, b) for a, b in pairs)
     )
-    for first, last in left.groups:
-        p0, p1 = left.blocks[first][0], left.blocks[last - 1][1]
-        q0 = p0 if symmetric else 0
-        out = np.zeros((p1 - p0, right.blocks[-1][1] - q0))
-        for a in range(first, last):
-            for b in range(first if symmetric else 0, len(right.blocks)):
-                (r0, r1), (c0, c1) = left.blocks[a], right.blocks[b]
-                out[r0 - p0 : r1 - p0, c0 - q0 : c1 - q0] = next(tables)
-        scatter(out, np.array([p0, q0]), p0, p1)
+    with progress_bar("kernel values", len(pairs)) as advance:
+        for first, last in left.groups:
+            p0, p1 = left.blocks[first][0], left.blocks[last - 1][1]
+            q0 = p0 if symmetric else 0
+            out = np.zeros((p1 - p0, right.blocks[-1][1] - q0))
+            for a in range(first, last):
+                for b in range(first if symmetric else 0, len(right.blocks)):
+                    (r0, r1), (c0, c1) = left.blocks[a], right.blocks[b]
+                    out[r0 - p0 : r1 - p0, c0 - q0 : c1 - q0] = next(tables)
+                    advance()
+            scatter(out, np.array([p0, q0]), p0, p1)
 
 
 def _submit(

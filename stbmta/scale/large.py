@@ -15,7 +15,7 @@ from ..bags import Bags
 from ..container import RNG
 from ..inputs import as_matrix
 from ..kernels import Kernel, Linear, as_kernel
-from ..linear import NeighborAverages, neighbor_averages
+from ..linear import neighbor_averages
 from ..memory import available_memory, memory_limit, require_memory
 from ..statistics import BagStatistics, bag_statistics
 from ..theory import theorems
@@ -95,7 +95,9 @@ class LargeEstimate:
     Attributes
     ----------
     statistics : MeanStatistics
-    found : NeighborAverages
+    counts : ndarray of shape (B,)
+        Number of neighbors, the bag itself included.
+    naive_mse : ndarray of shape (B,)
     means : ndarray of shape (B, D)
         The estimates: means of points, or of features.
     gamma : float or ndarray of shape (B,)
@@ -104,10 +106,29 @@ class LargeEstimate:
     """
 
     statistics: MeanStatistics
-    found: NeighborAverages
+    counts: npt.NDArray[np.int64]
+    naive_mse: Array
     means: Array
     gamma: Any
     approximation: str
+
+    def estimated_error(self) -> Array:
+        r"""Return the estimated squared error of each estimate, (B,), as :func:`stbmta.tuning.unbiased_risk` has it.
+
+        It is taken as no less than the bag's own share of the variance.
+        """
+        own = self.gamma + (1 - self.gamma) / self.counts
+        moved = np.empty(len(self.counts))
+        for rows in _row_blocks(self.means):
+            difference = self.means[rows] - self.statistics.means[rows]
+            moved[rows] = np.einsum("ij,ij->i", difference, difference)
+        return np.maximum(moved + (2 * own - 1) * self.naive_mse, own**2 * self.naive_mse)
+
+
+def _row_blocks(table: Array) -> list[slice]:
+    """Cut a table into runs of rows of half a megabyte: whatever is made of one is small."""
+    step = max(1, 2**16 // table.shape[1])
+    return [slice(k, k + step) for k in range(0, len(table), step)]
 
 
 def needs_tiles(source: Bags | BagStream, kernel: Kernel, limit: int) -> bool:
@@ -237,8 +258,18 @@ def estimate_large(
     )
     if isinstance(gamma, str):
         gamma = theorems.gamma_independent((1.0 if c is None else c) * zeta, found.counts - 1)
+    kept = np.broadcast_to(np.asarray(gamma, dtype=np.float64), found.counts.shape)[:, None]
+    means = found.averages
+    for rows in _row_blocks(means):  # in place: the tables may be most of the memory there is
+        means[rows] *= 1 - kept[rows]
+        means[rows] += kept[rows] * s.means[rows]
     return LargeEstimate(
-        statistics=s, found=found, means=found.estimate(gamma), gamma=gamma, approximation=approximation
+        statistics=s,
+        counts=found.counts,
+        naive_mse=found.naive_mse,
+        means=means,
+        gamma=gamma,
+        approximation=approximation,
     )
 
 

@@ -243,13 +243,14 @@ class MeanSums:
         have = len(self.counts)
         if n_bags <= have:
             return
-        room = max(n_bags, have + have // 2)
+        width = 8.0 * max(1, self.table.shape[1])
         require_memory(
-            8.0 * n_bags * self.table.shape[1],
+            n_bags * width,
             limit,
             f"a table of {n_bags} means with {self.table.shape[1]} columns",
             "Use fewer features, or allow more with max_memory.",
         )
+        room = max(n_bags, min(have + have // 2, int(limit / width)))
         # In place where the system can: the table may be most of what fits.
         for array in (self.counts, self.squares):
             array.resize(room, refcheck=False)
@@ -305,7 +306,8 @@ class MeanSums:
         coder = LabelCoder()
         coder.labels = self.labels
         B = len(self.labels)
-        counts, table = self.counts[:B], self.table[:B]
+        self.table.resize((B, self.table.shape[1]), refcheck=False)  # give back what was reserved
+        counts, table = self.counts[:B], self.table
         if self.fourier:
             # cos^2 + sin^2 = 1 for each frequency: the squared norm of every feature vector is 1.
             table /= counts[:, None] * np.sqrt(table.shape[1] // 2)

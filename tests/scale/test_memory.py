@@ -1,9 +1,11 @@
 """Memory: what is free, what is allowed, what is refused before it is allocated."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
-from stbmta import memory
+from stbmta import RBF, STB, memory
 from stbmta.scale.means import mean_statistics
 from stbmta.scale.stream import BagStream
 
@@ -60,3 +62,23 @@ def test_tables_that_do_not_fit_are_refused_with_the_estimate():
     s = mean_statistics(stream)
     with pytest.raises(MemoryError, match="comparing 1000 bags in full needs about 24 MB"):
         s.to_statistics(max_memory="10MB")
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("features", [None, 256])
+def test_the_limit_is_kept_within_a_fifth_and_changes_nothing(rng, features):
+    """Just enough memory: the peak beyond the input stays below 1.2 times the limit, a little less is refused."""
+    X, groups = rng.normal(size=(12_000, 100 if features is None else 3)), rng.permutation(12_000) % 3000
+    kernel, options = ("linear", {}) if features is None else (RBF(2.0), {"approximation": features})
+    free = STB(kernel, zeta=1.0, gamma=0.1, **options).fit(BagStream.from_arrays(X, groups, rows=500))
+    width = X.shape[1] if features is None else features
+    enough = 8 * 3000 * width + 20 * 3000 * width  # the table of means, and comparing it
+    est = STB(kernel, zeta=1.0, gamma=0.1, max_memory=enough, **options)
+    tracemalloc.start()
+    est.fit(BagStream.from_arrays(X, groups, rows=500))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 0.5 * enough < peak < 1.2 * enough
+    np.testing.assert_array_equal(est.large_.means, free.large_.means)
+    with pytest.raises(MemoryError, match="needs about"):
+        est.set_params(max_memory=19 * 3000 * width).fit(BagStream.from_arrays(X, groups))
