@@ -7,7 +7,6 @@ same to the last bit however many processes work on them, and however often the 
 import json
 import os
 import signal
-import threading
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -181,15 +180,6 @@ def _prepare_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and stops the others
     Thread(target=_end_with_parent, daemon=True).start()
     set_num_threads(1)
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
-
-
-def _leave_with_parent() -> None:
-    """End this process when its parent is gone: one that is killed cannot tell its workers to stop."""
-    parent = parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
 
 
 def _end_with_parent() -> None:
