@@ -1,5 +1,6 @@
 """What else costs time or memory: threads, the averages' memory, a cold start, estimation after the statistics."""
 
+import signal
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ __all__ = [
     "Threads",
     "after_statistics",
     "cold_start",
+    "interrupt_delay",
     "peak_memory",
     "threads",
 ]
@@ -64,6 +66,33 @@ def threads(work: RBFWork, counts: list[int], rounds: int = 3) -> Threads:
         seconds={int(n): seconds for n, seconds in found.items()},
         identical=all(np.array_equal(gram, grams[1]) for gram in grams.values()),
     )
+
+
+_INTERRUPTED = """
+import numpy as np, stbmta, time
+bags = stbmta.Bags.from_offsets(np.random.default_rng(0).normal(size=({n}, {dim})), [0, {n} // 2, {n}])
+stbmta.bag_statistics(bags.subsample(10), stbmta.RBF(1.0))
+print("started", flush=True)
+try:
+    stbmta.bag_statistics(bags, stbmta.RBF({dim} ** 0.5), n_threads={n_threads})
+except KeyboardInterrupt:
+    print(time.time(), flush=True)
+"""
+
+
+def interrupt_delay(n_threads: int, n_points: int = 200_000, dims: tuple[int, ...] = (8, 784)) -> float:
+    """Return the seconds from Ctrl-C to its effect in the middle of long work, the longest of several."""
+    delays = []
+    for dim in dims:
+        code = _INTERRUPTED.format(n=n_points, dim=dim, n_threads=n_threads)
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(1.0)  # into the compiled code
+            sent = time.time()
+            process.send_signal(signal.SIGINT)
+            delays.append(float(process.stdout.readline()) - sent)
+    return max(delays)
 
 
 def peak_memory(work: LinearWork) -> float:

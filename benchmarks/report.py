@@ -3,7 +3,7 @@
 import importlib.metadata
 import os
 import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +60,7 @@ class Bench:
     races: list[Race]
     threads: costs.Threads | None = None
     memory: dict[str, float] = field(default_factory=dict)
+    interrupt_delay: float | None = None
     accuracy: Accuracy | None = None
     after_statistics: costs.AfterStatistics | None = None
     cold_start: costs.ColdStart | None = None
@@ -100,6 +101,8 @@ class Bench:
             yield Requirement(
                 name="L2: peak memory beyond the input, GB", found=self.memory["L2"] / 1e9, most=1.0
             )
+        if self.interrupt_delay is not None:
+            yield Requirement(name="Ctrl-C takes effect, seconds", found=self.interrupt_delay, most=1.0)
         if self.accuracy is not None:
             yield Requirement(name="error, well-scaled data", found=self.accuracy.well_scaled, most=1e-13)
             yield Requirement(name="error, offset and far clusters", found=self.accuracy.hard, most=1e-10)
@@ -129,6 +132,7 @@ class Bench:
             "races": [found.to_dict() for found in self.races],
             **{name: None if part is None else part.to_dict() for name, part in parts.items()},
             "memory": self.memory,
+            "interrupt_delay": self.interrupt_delay,
             "growth": [found.to_dict() for found in self.growth],
             "requirements": [requirement.to_dict() for requirement in self.requirements()],
         }
@@ -217,13 +221,14 @@ def run(
 
 
 def _costs(
-    n_threads: Iterable[int], quick: bool, rounds: int, advance: Callable[[str], None]
+    n_threads: Sequence[int], quick: bool, rounds: int, advance: Callable[[str], None]
 ) -> dict[str, Any]:
     """Measure all that is not a race."""
     threaded, memory = (JOB_R["W3"], JOB_L["L1"]) if quick else (JOB_R["W4"], JOB_L["L2"])
     steps: dict[str, Callable[[], Any]] = {
         "threads": lambda: costs.threads(threaded, list(n_threads), rounds),
         "memory": lambda: {memory.name: costs.peak_memory(memory)},
+        "interrupt_delay": lambda: costs.interrupt_delay(max(n_threads), 20_000 if quick else 200_000),
         "accuracy": accuracy.measure,
         "after_statistics": lambda: costs.after_statistics(500 if quick else 2000),
         "cold_start": lambda: costs.cold_start(rounds),

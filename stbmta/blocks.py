@@ -7,6 +7,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from .jit import moments, packing, tiles, vector
 from .kernels import RBF, Kernel, Laplacian, Polynomial, Precomputed
+from .threads import chunks, run
 
 __all__ = [
     "Block",
@@ -77,26 +79,33 @@ class Extent:
     from_origin: float
 
     @classmethod
-    def of(cls, *collections: Array) -> "Extent":
+    def of(cls, *collections: Array, n_threads: int | None = None) -> "Extent":
         """Measure one or several collections of points together."""
-        center = data_center(*collections)
+        center = data_center(*collections, n_threads=n_threads)
         origin = np.zeros_like(center)
-        return cls(
-            center,
-            max(moments.farthest(points, center) for points in collections),
-            max(moments.farthest(points, origin) for points in collections),
-        )
+        parts = _parts(collections)
+        reach = np.empty((len(parts), 2))
+
+        def measure(number: int) -> None:
+            for k, place in enumerate((center, origin)):
+                reach[number, k] = moments.farthest(parts[number], place)
+
+        run([partial(measure, number) for number in range(len(parts))], n_threads)
+        return cls(center, *reach.max(axis=0).tolist())
 
 
-def data_center(*collections: Array) -> npt.NDArray[np.float64]:
+def data_center(*collections: Array, n_threads: int | None = None) -> npt.NDArray[np.float64]:
     """Return the middle of the range of each column: unlike a mean, the same in any order of the points."""
-    dim = collections[0].shape[1]
-    low, high = np.full(dim, np.inf), np.full(dim, -np.inf)
-    for points in collections:
-        a, b = np.empty(dim), np.empty(dim)
-        moments.column_range(points, a, b)
-        low, high = np.minimum(low, a), np.maximum(high, b)
-    return low / 2 + high / 2
+    parts = _parts(collections)
+    low, high = np.empty((2, len(parts), collections[0].shape[1]))
+    jobs = [partial(moments.column_range, *each) for each in zip(parts, low, high, strict=True)]
+    run(jobs, n_threads)
+    return low.min(axis=0) / 2 + high.max(axis=0) / 2
+
+
+def _parts(collections: tuple[Array, ...]) -> list[Array]:
+    """Cut points into parts of rows for the threads."""
+    return [points[a:b] for points in collections for a, b in chunks(len(points), points.shape[1])]
 
 
 # ---------------------------------------------------------------------- compiled kernels
@@ -113,23 +122,30 @@ class Tile:
 
 
 def block_function(
-    left: Side, right: Side, first_column: Array, kernel: Kernel, dtype: npt.DTypeLike = np.float64
+    left: Side,
+    right: Side,
+    first_column: Array,
+    kernel: Kernel,
+    dtype: npt.DTypeLike = np.float64,
+    n_threads: int | None = None,
 ) -> Block:
-    """Return a function that computes a block of piece sums."""
+    """Return a function that computes a block of piece sums; it is prepared on threads."""
     if isinstance(kernel, Precomputed):
         return matrix_block(left, right, first_column, kernel)
     points = (left.points,) if left is right else (left.points, right.points)
-    tile = choose_tile(kernel, Extent.of(*points), np.dtype(dtype))
-    return tile_block(left, right, first_column, tile)
+    tile = choose_tile(kernel, Extent.of(*points, n_threads=n_threads), np.dtype(dtype))
+    return tile_block(left, right, first_column, tile, n_threads)
 
 
-def tile_block(left: Side, right: Side, first_column: Array, tile: Tile) -> Block:
+def tile_block(
+    left: Side, right: Side, first_column: Array, tile: Tile, n_threads: int | None = None
+) -> Block:
     """Return a function that computes a block of piece sums with the compiled tiles."""
     dim = left.points.shape[1]
     padded = -(-np.diff(left.pieces) // tiles.ROWS) * tiles.ROWS
     packed = np.r_[0, np.cumsum(padded)].astype(np.int64)
-    rows, bias = _as_rows(left, packed, tile)
-    panels, column_weight = _as_columns(right, tile)
+    rows, bias = _as_rows(left, packed, tile, n_threads)
+    panels, column_weight = _as_columns(right, tile, n_threads)
     parameters = tile.parameters.astype(tile.dtype)
     together = _pieces_together(dim, int(padded.max()))
 
@@ -144,14 +160,19 @@ def tile_block(left: Side, right: Side, first_column: Array, tile: Tile) -> Bloc
     return block
 
 
-def _as_rows(left: Side, packed: Array, tile: Tile) -> tuple[Array, Array]:
+def _as_rows(left: Side, packed: Array, tile: Tile, n_threads: int | None) -> tuple[Array, Array]:
     """Return the points as rows, and what a tile starts from for each row; padding adds nothing."""
     dim, scale = left.points.shape[1], float(tile.parameters[0])
     rows = vector.aligned_zeros(int(packed[-1]) * dim, tile.dtype)
     norms = np.full(int(packed[-1]), np.nan)
     # 2 c <x, y> - c |x|^2 - c |y|^2 is the exponent of the RBF in bits, with c the scale.
     factor = 2 * scale if tile.code == tiles.RBF else 1.0
-    packing.pack_rows(left.points, tile.center, factor, left.pieces, packed, rows, norms)
+
+    def pack(p0: int, p1: int) -> None:
+        pieces, places = left.pieces[p0 : p1 + 1], packed[p0 : p1 + 1]
+        packing.pack_rows(left.points, tile.center, factor, pieces, places, rows, norms)
+
+    run([partial(pack, *pieces) for pieces in chunks(left.n_pieces, len(rows) / left.n_pieces)], n_threads)
     if tile.code == tiles.POLYNOMIAL:
         nothing, bias = 0.0, np.ones(len(norms))
     else:
@@ -161,12 +182,17 @@ def _as_rows(left: Side, packed: Array, tile: Tile) -> tuple[Array, Array]:
     return rows, np.where(np.isnan(norms), nothing, bias).astype(tile.dtype)
 
 
-def _as_columns(right: Side, tile: Tile) -> tuple[Array, Array]:
+def _as_columns(right: Side, tile: Tile, n_threads: int | None) -> tuple[Array, Array]:
     """Return the points as panels of columns, and the weight of each column in the RBF."""
-    n_columns = -(-len(right.points) // vector.WIDTH) * vector.WIDTH
-    panels = vector.aligned_zeros(n_columns * right.points.shape[1], tile.dtype)
+    n_points, dim = right.points.shape
+    n_columns = -(-n_points // vector.WIDTH) * vector.WIDTH
+    panels = vector.aligned_zeros(n_columns * dim, tile.dtype)
     weight = vector.aligned_zeros(n_columns)
-    packing.pack_columns(right.points, tile.center, panels, weight)
+
+    def pack(start: int, stop: int) -> None:
+        packing.pack_columns(right.points[start:stop], tile.center, panels[start * dim :], weight[start:stop])
+
+    run([partial(pack, *columns) for columns in chunks(n_points, dim, vector.WIDTH)], n_threads)
     if tile.code == tiles.RBF:
         np.exp2(-tile.parameters[0] * weight, out=weight)
     return panels, weight

@@ -30,6 +30,8 @@ Indices = npt.NDArray[np.int64]
 
 # Rows that are filtered together: single precision coordinates that half a second-level cache holds.
 CACHED = 2**17
+# Coordinates of pairs that are looked at in one task: some hundredths of a second, so that Ctrl-C is heard.
+TASK = 2**32
 # Half the distance of 1 to the next float32: the largest relative error of a rounding.
 _ROUNDOFF = 2.0**-24
 
@@ -276,7 +278,7 @@ def _sum(
     column_limits[:n_bags] = test.limits[1][order]
     n_panels = len(row_limits) // WIDTH
     sums, counts = np.zeros_like(means), np.zeros(n_bags, np.int64)
-    step = max(1, CACHED // (dim * WIDTH))
+    step = max(1, min(CACHED, TASK // n_bags) // (dim * WIDTH))
     found: list[tuple[Indices, Indices]] = [(order[:0], order[:0])] * -(-n_panels // step)
 
     def group(number: int) -> None:

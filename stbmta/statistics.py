@@ -217,7 +217,7 @@ def bag_statistics(
     _require_memory(bags, kernel)
     if isinstance(kernel, Linear):
         return _linear_statistics(bags, n_threads)
-    order = canonical_order(bags.data, bags.offsets)
+    order = canonical_order(bags.data, bags.offsets, n_threads)
     ordered = bags.select(order)
     if isinstance(kernel, Precomputed):
         _check_matrix(kernel, bags, bags)
@@ -304,7 +304,8 @@ def cross_statistics(
         return bags.means() @ other.means().T
     if isinstance(kernel, Precomputed):
         _check_matrix(kernel, bags, other)
-    left, right = canonical_order(bags.data, bags.offsets), canonical_order(other.data, other.offsets)
+    left = canonical_order(bags.data, bags.offsets, n_threads)
+    right = canonical_order(other.data, other.offsets, n_threads)
     a, b = bags.select(left), other.select(right)
     sums = cross_sums(
         a.data, a.rows, a.offsets, b.data, b.rows, b.offsets, kernel,
@@ -324,7 +325,7 @@ def centered_means(bags: BagsContainer, n_threads: int | None = None) -> tuple[A
     squares : ndarray of shape (B,)
         Sum of squared distances of the points to their mean.
     """
-    center = data_center(bags.data)
+    center = data_center(bags.data, n_threads=n_threads)
     means, squares = np.empty((len(bags), bags.dim)), np.empty(len(bags))
     # Runs of bags with about the same number of points; each bag is summed by one thread.
     wanted = np.linspace(0, len(bags.data), 65)[1:-1]

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from .blocks import Block, Side, block_function
 from .jit import moments, packing
 from .kernels import Kernel
-from .threads import run
+from .threads import chunks, run
 
 __all__ = ["PartSums", "canonical_order", "content_prints", "cross_sums", "order_by_contents", "part_sums"]
 
@@ -26,9 +26,10 @@ Array = npt.NDArray[Any]
 
 # Part of the definition of the sums: changing it changes the last bits.
 PIECE = 4096
-# Default cost of a task, in kernel values: some hundredths of a second at most; less if that leaves too few
-# tasks to share out evenly.
+# Default cost of a task, in kernel values of few dimensions: some hundredths of a second at most, so that Ctrl-C
+# is heard; less if that leaves too few tasks to share out evenly.
 TASK = 2**25
+FEW_DIMENSIONS = 32
 SMALL_TASK = 2**20
 TASKS = 16
 
@@ -48,12 +49,12 @@ class PartSums:
     own: npt.NDArray[np.float64]
 
 
-def canonical_order(points: Array, offsets: Array) -> npt.NDArray[np.int64]:
+def canonical_order(points: Array, offsets: Array, n_threads: int | None = None) -> npt.NDArray[np.int64]:
     """Return the order of the bags by their contents, large bags first.
 
     Equal bags are interchangeable, so any order of them gives the same sums.
     """
-    return order_by_contents(np.diff(offsets), content_prints(points, offsets))
+    return order_by_contents(np.diff(offsets), content_prints(points, offsets, n_threads))
 
 
 def order_by_contents(sizes: Array, prints: Array) -> npt.NDArray[np.int64]:
@@ -61,12 +62,17 @@ def order_by_contents(sizes: Array, prints: Array) -> npt.NDArray[np.int64]:
     return np.lexsort((prints, -sizes))
 
 
-def content_prints(points: Array, offsets: Array) -> npt.NDArray[np.uint64]:
+def content_prints(points: Array, offsets: Array, n_threads: int | None = None) -> npt.NDArray[np.uint64]:
     """Return a number for the contents of each bag."""
     prints = np.empty(len(offsets) - 1, dtype=np.uint64)
     words = points.view(np.uint32 if points.dtype == np.float32 else np.uint64)
-    with np.errstate(over="ignore"):  # the products are meant to wrap around
-        moments.fingerprints(words, offsets, prints)
+
+    def name(first: int, last: int) -> None:
+        with np.errstate(over="ignore"):  # the products are meant to wrap around
+            moments.fingerprints(words, offsets[first : last + 1], prints[first:last])
+
+    bags = chunks(len(prints), points.size / max(1, len(prints)))
+    run([partial(name, *some) for some in bags], n_threads)
     return prints
 
 
@@ -205,11 +211,15 @@ def _run_blocks(
 
         run_remotely(client, left, right, first_column, kernel, scatter, dtype)
         return
-    block = block_function(left, right, first_column, kernel, dtype)
+    block = block_function(left, right, first_column, kernel, dtype, n_threads)
     cost = np.diff(left.pieces) * (right.pieces[-1] - right.pieces[first_column])  # of each row piece
-    limit = min(TASK, max(SMALL_TASK, int(cost.sum()) // TASKS)) if block_size is None else block_size
-    if limit < 1:
+    if block_size is None:
+        longest = max(1, TASK * FEW_DIMENSIONS // (FEW_DIMENSIONS + left.points.shape[1]))
+        limit = min(longest, max(SMALL_TASK, int(cost.sum()) // TASKS))
+    elif block_size < 1:
         raise ValueError(f"block_size must be at least 1, found {block_size}.")
+    else:
+        limit = block_size
     tasks = []
     for p0, p1 in _row_groups(left, cost, limit):
         group = _RowGroup(p0, p1, int(first_column[p0]), right.n_pieces, scatter)

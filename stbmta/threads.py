@@ -9,11 +9,14 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from multiprocessing import parent_process
 from pathlib import Path
 
-__all__ = ["available_threads", "get_num_threads", "run", "set_num_threads"]
+__all__ = ["available_threads", "chunks", "get_num_threads", "run", "set_num_threads"]
 
 _chosen: int | None = None
+# Numbers that are read in some milliseconds.
+_CHUNK = 2**22
 
 
 def available_threads() -> int:
@@ -32,7 +35,7 @@ def available_threads() -> int:
         value = os.environ.get(name, "")
         if value.isdigit() and int(value) > 0:
             limits.append(int(value))
-    quota = _cgroup_cpus(Path("/sys/fs/cgroup"))
+    quota = _cgroup_cpus(Path("/sys/fs/cgroup"), _own_cgroup(Path("/proc/self/cgroup")))
     if quota is not None:
         limits.append(max(1, int(quota)))
     return min(limits)
@@ -44,16 +47,30 @@ def _affinity() -> int:
     return os.cpu_count() or 1
 
 
-def _cgroup_cpus(root: Path) -> float | None:
-    """Return the CPU quota of a control group, version 2 or 1, or None."""
+def _own_cgroup(path: Path) -> str:
+    """Return the control group of this process below the root, "" if it is the root or unknown."""
     try:
-        quota, period = (root / "cpu.max").read_text().split()
+        lines = path.read_text().splitlines()
+    except OSError:
+        return ""
+    return next((line.split(":", 2)[2].strip("/") for line in lines if line.startswith("0::")), "")
+
+
+def _cgroup_cpus(root: Path, own: str = "") -> float | None:
+    """Return the smallest CPU quota of a control group (version 2 or 1) and those above it, or None."""
+    quotas = [_quota(folder) for folder in (root / own, *(root / own).parents) if folder.is_relative_to(root)]
+    return min((quota for quota in quotas if quota is not None), default=None)
+
+
+def _quota(folder: Path) -> float | None:
+    try:
+        quota, period = (folder / "cpu.max").read_text().split()
         return None if quota == "max" else int(quota) / int(period)
     except (OSError, ValueError):
         pass
     try:
-        quota_us = int((root / "cpu" / "cpu.cfs_quota_us").read_text())
-        period_us = int((root / "cpu" / "cpu.cfs_period_us").read_text())
+        quota_us = int((folder / "cpu" / "cpu.cfs_quota_us").read_text())
+        period_us = int((folder / "cpu" / "cpu.cfs_period_us").read_text())
         return quota_us / period_us if quota_us > 0 else None
     except (OSError, ValueError):
         return None
@@ -87,8 +104,8 @@ def get_num_threads(n_threads: int | None = None) -> int:
     -------
     int
         What was asked for; otherwise what :func:`set_num_threads` chose; otherwise all available cores.
-        In a thread other than the main one the default is 1: a pool (joblib, dask) is then at work, and
-        its threads times ours would be too many.
+        In a thread other than the main one, and in a worker process of `multiprocessing`, the default is
+        1: a pool (joblib, dask) is then at work, and its workers times our threads would be too many.
     """
     if n_threads is not None:
         if n_threads < 1:
@@ -96,7 +113,30 @@ def get_num_threads(n_threads: int | None = None) -> int:
         return n_threads
     if _chosen is not None:
         return _chosen
-    return available_threads() if threading.current_thread() is threading.main_thread() else 1
+    in_pool = threading.current_thread() is not threading.main_thread() or parent_process() is not None
+    return 1 if in_pool else available_threads()
+
+
+def chunks(count: int, cost: float, multiple: int = 1) -> list[tuple[int, int]]:
+    """Cut a range of items into runs that each take some milliseconds: enough to share out, and to hear Ctrl-C.
+
+    Parameters
+    ----------
+    count : int
+    cost : float
+        Of an item, in numbers that are read.
+    multiple : int, default=1
+        Runs start at multiples of this.
+
+    Examples
+    --------
+    >>> chunks(10, 2**20)
+    [(0, 4), (4, 8), (8, 10)]
+    >>> chunks(10, 1.0)
+    [(0, 10)]
+    """
+    step = max(1, int(_CHUNK / max(cost, 1.0)) // multiple) * multiple
+    return [(start, min(start + step, count)) for start in range(0, count, step)]
 
 
 def run(tasks: Sequence[Callable[[], None]], n_threads: int | None = None) -> None:

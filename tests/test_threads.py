@@ -1,13 +1,15 @@
 """Threads: how many, safely, and stopped by Ctrl-C."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
+import joblib
 import numpy as np
 import pytest
 
@@ -38,13 +40,13 @@ def test_the_number_asked_for_wins():
 
 def test_the_default_respects_the_environment(monkeypatch):
     monkeypatch.setattr(threads, "_affinity", lambda: 8)
-    monkeypatch.setattr(threads, "_cgroup_cpus", lambda root: None)
+    monkeypatch.setattr(threads, "_cgroup_cpus", lambda root, own: None)
     assert threads.available_threads() == 8
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     assert threads.available_threads() == 3
     monkeypatch.setenv("OMP_NUM_THREADS", "many")
     assert threads.available_threads() == 8
-    monkeypatch.setattr(threads, "_cgroup_cpus", lambda root: 1.5)
+    monkeypatch.setattr(threads, "_cgroup_cpus", lambda root, own: 1.5)
     assert threads.available_threads() == 1
 
 
@@ -62,6 +64,23 @@ def test_the_limits_of_control_groups(tmp_path):
     assert threads._cgroup_cpus(tmp_path) is None
 
 
+def test_the_limits_of_control_groups_above(tmp_path):
+    inner = tmp_path / "user" / "job"
+    inner.mkdir(parents=True)
+    (inner / "cpu.max").write_text("max 100000")
+    (tmp_path / "user" / "cpu.max").write_text("300000 100000")
+    (tmp_path.parent / "cpu.max").write_text("100000 100000")  # beyond the root: none of our business
+    assert threads._cgroup_cpus(tmp_path, "user/job") == 3.0
+    (inner / "cpu.max").write_text("200000 100000")
+    assert threads._cgroup_cpus(tmp_path, "user/job") == 2.0
+    membership = tmp_path / "cgroup"
+    membership.write_text("4:memory:/elsewhere\n0::/user/job\n")
+    assert threads._own_cgroup(membership) == "user/job"
+    membership.write_text("0::/\n")
+    assert threads._own_cgroup(membership) == ""
+    assert threads._own_cgroup(tmp_path / "missing") == ""
+
+
 def test_affinity_falls_back_to_the_number_of_cores(monkeypatch):
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     assert threads._affinity() == os.cpu_count()
@@ -71,6 +90,18 @@ def test_one_thread_inside_a_pool():
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(get_num_threads).result() == 1
         assert pool.submit(get_num_threads, 2).result() == 2
+
+
+def test_one_thread_in_worker_processes():
+    """Workers of multiprocessing and dask run one thread each; joblib's share the cores among them."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        assert pool.submit(get_num_threads).result() == 1
+        assert pool.submit(get_num_threads, 2).result() == 2
+    for backend in ("loky", "threading"):
+        found = joblib.Parallel(n_jobs=2, backend=backend)(
+            joblib.delayed(get_num_threads)() for _ in range(2)
+        )
+        assert max(found) <= max(1, threads.available_threads() // 2)
 
 
 def test_the_first_error_stops_the_rest():

@@ -1,6 +1,7 @@
 """The benchmark itself: contenders agree, figures are computed as they are said to be, the command answers."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -127,6 +128,11 @@ def test_costs(monkeypatch):
     assert cold.to_dict()["import_ratio"] == cold.import_stbmta / cold.import_numba
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ on Windows")
+def test_the_delay_of_an_interrupt_is_found():
+    assert 0 < costs.interrupt_delay(1, 200_000, (8,)) < 30
+
+
 def a_race(work, n_threads=1, **ratios):
     names = {
         "loop": "loop over pairs of bags",
@@ -170,6 +176,8 @@ def test_promises_at_their_edges():
     ):
         threads = costs.Threads(work="W4", seconds=seconds, identical=identical)
         assert verdicts(threads=threads) == expected
+    assert verdicts(interrupt_delay=1.0) == [True]
+    assert verdicts(interrupt_delay=1.01) == [False]
     assert verdicts(memory={"L2": 1e9}) == [True]
     assert verdicts(memory={"L2": 1.01e9}) == [False]
     exact = accuracy.Accuracy(well_scaled=1e-13, hard=1e-10, single=1.0)
@@ -211,6 +219,7 @@ def small(monkeypatch):
         plain = {n: p for n, p in module.PEERS.items() if p[1] in ("numpy", "scipy", "sklearn")}
         monkeypatch.setattr(module, "PEERS", plain)
     monkeypatch.setattr(costs, "_FRESH", dict.fromkeys(costs._FRESH, "sum(range(100_000))"))
+    monkeypatch.setattr(costs, "interrupt_delay", lambda n_threads, n_points: 0.1)
     monkeypatch.setattr(growth, "_doublings", lambda first, count: [2, 3, 4])
     real = costs.after_statistics
     monkeypatch.setattr(costs, "after_statistics", lambda n_bags: real(20, 3, 5))
