@@ -9,7 +9,7 @@ from stbmta.theory.registry import Statement
 from .check import Check, Regime, Scale
 from .checks import bounded, coverings, deviations, estimators, exact, gaussian, kernel, theorem1, theorem2
 
-__all__ = ["CHECKS", "TRIALS", "Coverage", "cells", "coverage", "find", "select"]
+__all__ = ["CHECKS", "TRIALS", "Coverage", "cells", "coverage", "erratum_number", "find", "select"]
 
 CHECKS: tuple[Check, ...] = (
     *theorem1.CHECKS,
@@ -118,3 +118,19 @@ def coverage() -> tuple[Coverage, ...]:
         reason = "" if found else EXPLAINED.get(statement.status, "")
         rows.append(Coverage(statement=statement, checks=found, reason=reason))
     return tuple(rows)
+
+
+def erratum_number(check: Check) -> str:
+    """Return the number on the page of errata of the printed statement that a check tries; empty if it has none.
+
+    Examples
+    --------
+    >>> erratum_number(find("theorem-2-condition-printed"))
+    'E1'
+    """
+    for statement in theory.statements():
+        function = statement.function.removeprefix("stbmta.theory.")
+        known = not check.functions or function in check.functions
+        if check.erratum and statement.erratum and known and statement.label in check.labels:
+            return statement.erratum
+    return ""

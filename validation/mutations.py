@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from stbmta import __version__
 from stbmta.files import atomic_write
 
 from .catalog import CHECKS, cells, find
@@ -146,7 +147,7 @@ def mutate(
         if name not in known:
             raise ValueError(f"there is no mutation {name!r}; known are {', '.join(known)}.")
     chosen = [known[name] for name in only] if only else list(MUTATIONS)
-    store = Store(out, {"experiment": "mutate", "seed": seed}, resume=resume)
+    store = Store(out, {"experiment": "mutate", "seed": seed, "version": __version__}, resume=resume)
     pairs = [(mutation, check) for mutation in chosen for check in checks_of(mutation)]
     parts = [
         Part(name=part_name(m.id, check.id), work=try_check, arguments=(m.id, check.id, seed))

@@ -9,7 +9,7 @@ from typing import Any
 
 from stbmta.files import atomic_write
 
-from .catalog import coverage
+from .catalog import coverage, erratum_number, find
 from .report_figures import COLORS, bounds_figure, printed_figure, rates_figure, tightness_figure
 
 __all__ = ["page", "write"]
@@ -171,7 +171,7 @@ _SIDES = ("individual", "average")
 def _errata(results: Data) -> str:
     rows = [
         (
-            _code(check["id"]),
+            _code(check["id"]) + f"<br>{erratum_number(find(check['id']))}",
             escape(", ".join(check["labels"])),
             escape(check["title"]),
             escape(check["erratum"]),
@@ -184,8 +184,8 @@ def _errata(results: Data) -> str:
         return '<h2 id="errata">Known errata</h2><p>None among the checks of this run.</p>'
     return (
         '<h2 id="errata">Known errata</h2><p>What the paper prints, shown to be false by a counterexample. '
-        "The corrected versions are among the checks that hold. None of these errors reaches a theorem.</p>"
-        + _table(("check", "label", "as printed", "what is wrong", ""), rows)
+        "The corrected versions are among the checks that hold. None of these errors reaches a theorem. Numbers are "
+        "those of docs/errata.md.</p>" + _table(("check", "label", "as printed", "what is wrong", ""), rows)
     )
 
 

@@ -147,7 +147,8 @@ def validate(
     1 checks in 2 regimes: 1 holds
     """
     checks = select(tuple(only))
-    store = Store(out, {"experiment": "validate", "scale": scale, "seed": seed}, resume=resume)
+    settings = {"experiment": "validate", "scale": scale, "seed": seed, "version": __version__}
+    store = Store(out, settings, resume=resume)
     parts = [
         Part(
             name=part_name(check.id, regime.name),
