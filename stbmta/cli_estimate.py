@@ -27,7 +27,7 @@ from .cli_options import (
     make_kernel,
     written_labels,
 )
-from .cli_source import Source, Table, reads_data, require_variance
+from .cli_source import Source, Table, reads_data, require_rows
 from .kernels import Kernel, Linear
 from .progress import working
 
@@ -133,7 +133,7 @@ def estimate(
         table = source.read()
     look_at(table, chosen)
     if method is not Method.naive:
-        require_variance(table, "its variance")
+        require_rows(table, 2, "its variance")
     with working(f"estimating {len(table.bags)} bags of {len(table.bags.data)} points"):
         estimator.fit(table.bags)
         estimator.gram_  # noqa: B018  computed here, while the clock is shown

@@ -1,12 +1,14 @@
 """The commands on pairs of bags: ``stbmta neighbors`` and ``stbmta mmd``."""
 
-from typing import Any
+from enum import StrEnum
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from . import cli_output as output
 from .cli_options import (
+    METHOD,
     BandwidthOption,
     DegreeOption,
     ForceOption,
@@ -22,11 +24,31 @@ from .cli_options import (
     make_kernel,
     written_labels,
 )
-from .cli_source import Source, Table, reads_data, require_variance
+from .cli_source import Source, Table, reads_data, require_rows
+from .kernels import Kernel
 from .progress import working
 from .statistics import bag_statistics
 
 __all__ = ["register"]
+
+
+class PValues(StrEnum):
+    """How p-values are computed."""
+
+    chi_square = "chi-square"
+    normal = "normal"
+    permutation = "permutation"
+    none = "none"
+
+
+class Correction(StrEnum):
+    """How they are corrected for the number of pairs."""
+
+    holm = "holm"
+    bonferroni = "bonferroni"
+    sidak = "sidak"
+    fdr_bh = "fdr_bh"
+    fdr_by = "fdr_by"
 
 
 def register(app: typer.Typer) -> None:
@@ -42,9 +64,10 @@ def register(app: typer.Typer) -> None:
     >>> app = typer.Typer()
     >>> register(app)
     >>> [command.callback.__name__ for command in app.registered_commands]
-    ['neighbors']
+    ['neighbors', 'mmd']
     """
     app.command()(neighbors)
+    app.command()(mmd)
 
 
 @reads_data
@@ -75,7 +98,7 @@ def neighbors(
     with working("reading"):
         table = source.read()
     look_at(table, chosen)
-    require_variance(table, "its variance")
+    require_rows(table, 2, "its variance")
     from .similarity import neighbors as similar
     from .tuning import tune_stb
 
@@ -108,6 +131,121 @@ def neighbors(
         counts = tests.sum(axis=1) - 1
         print(f"zeta = {threshold:.4g} ({how}); {counts.mean():.3g} neighbors a bag besides itself")
         output.print_table(_neighbor_lists(table, s, tests))
+
+
+@reads_data
+def mmd(
+    source: Source,
+    kernel: KernelOption = KernelName.rbf,
+    bandwidth: BandwidthOption = "median",
+    degree: DegreeOption = 3,
+    pvalues: Annotated[
+        PValues, typer.Option(help="How to compute p-values of equal embeddings.", rich_help_panel=METHOD)
+    ] = PValues.chi_square,
+    permutations: Annotated[
+        int, typer.Option(min=1, help="Shuffles of each pair, for permutation.", rich_help_panel=METHOD)
+    ] = 999,
+    correction: Annotated[
+        Correction, typer.Option(help="Correction for the number of pairs.", rich_help_panel=METHOD)
+    ] = Correction.holm,
+    alpha: Annotated[float, typer.Option(help="Level of the tests.", rich_help_panel=METHOD)] = 0.05,
+    seed: SeedOption = 0,
+    out: OutOption = None,
+    plot: PlotOption = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare the distributions of all pairs of bags: squared MMD, p-value, corrected p-value.
+
+    The squared MMD is the unbiased estimate, which may be negative for equal distributions. A small p-value says
+    that two bags differ. --out FILE.npz writes square matrices, other formats one row a pair.
+
+    Examples:
+      stbmta mmd penguins.csv --by species,island --drop-missing --standardize
+      stbmta mmd data.csv --by city --correction fdr_bh -o pairs.csv --plot mmd.png
+      stbmta mmd data.csv --by city --pvalues permutation --permutations 9999
+    """
+    output.check_targets(
+        {"--out": (out, output.TABLES), "--plot": (plot, output.PICTURES)}, force, source.data
+    )
+    if as_json and out is not None and str(out) == "-":
+        raise ValueError("--json and --out - both want standard output; choose one.")
+    if not 0 < alpha < 1:
+        raise ValueError(f"--alpha must be above 0 and below 1; found {alpha:g}.")
+    chosen = make_kernel(kernel, bandwidth, degree)
+    with working("reading"):
+        table = source.read()
+    look_at(table, chosen)
+    if len(table.bags) < 2:
+        raise ValueError("there is only one bag; a comparison needs two.")
+    if pvalues in (PValues.chi_square, PValues.normal):
+        require_rows(table, 4, f"a p-value by {pvalues.value}", or_else="; or use --pvalues permutation")
+        if pvalues is PValues.chi_square and table.bags.sizes.max() < 6:
+            raise ValueError("chi-square needs a bag of 6 rows; use --pvalues normal or permutation.")
+    require_rows(table, 2, "its variance")
+    pairs = _pairs(table, chosen, pvalues, permutations, seed)
+    frame = _pair_rows(table, pairs, pvalues, correction.value, alpha)
+    if out is not None:
+        if out.name.lower().endswith(".npz"):
+            arrays = {"labels": written_labels(table), "mmd2": pairs.distances}
+            if pvalues is not PValues.none:
+                arrays |= {"pvalue": pairs.pvalues, "corrected": pairs.corrected(correction.value)}
+            output.write_arrays(arrays, out)
+        else:
+            output.write_table(frame, out)
+    if plot is not None:
+        from .plotting import PairsDisplay
+
+        tested = None if pvalues is PValues.none else pairs.corrected(correction.value)
+        display = PairsDisplay(pairs.distances, table.bags.labels, tested, alpha)
+        output.write_figure(display.plot().figure_, plot)
+    if as_json:
+        facts = {
+            "kernel": repr(chosen.resolve(table.bags)),
+            "pvalues": pvalues.value,
+            "correction": correction.value,
+        }
+        output.print_json({**facts, "alpha": alpha, "notes": table.notes, "pairs": frame.to_dict("records")})
+    elif out is None or str(out) != "-":
+        if pvalues is not PValues.none:
+            print(
+                f"{int(frame['differ'].sum())} of {len(frame)} pairs differ at level {alpha:g} "
+                f"({pvalues.value}, corrected by {correction.value})"
+            )
+        output.print_table(frame)
+
+
+def _pairs(table: Table, kernel: Kernel, how: PValues, permutations: int, seed: int) -> Any:
+    from .pairs import PairPValues, pair_pvalues
+
+    if how is PValues.none:
+        with working(f"comparing {len(table.bags)} bags"):
+            s = bag_statistics(table.bags, kernel)
+        nothing = np.full_like(s.gram, np.nan)
+        return PairPValues(
+            pvalues=nothing, distances=s.mmd2(), labels=table.bags.labels, method="normal", tau=None
+        )
+    return pair_pvalues(table.bags, kernel, method=how.value, n_permutations=permutations, rng=seed)
+
+
+def _pair_rows(table: Table, pairs: Any, how: PValues, correction: str, alpha: float) -> Any:
+    """Return one row a pair, the most different first."""
+    import pandas as pd
+
+    i, j = np.triu_indices(len(table.bags), 1)
+    columns = {
+        **table.label_columns(table.bags.labels[i]),
+        **table.label_columns(table.bags.labels[j], "_other"),
+    }
+    columns["mmd2"] = pairs.distances[i, j]
+    if how is PValues.none:
+        return pd.DataFrame(columns).sort_values("mmd2", ascending=False, kind="stable", ignore_index=True)
+    corrected = pairs.corrected(correction)[i, j]
+    frame = pd.DataFrame(
+        {**columns, "pvalue": pairs.pvalues[i, j], "corrected": corrected, "differ": corrected <= alpha}
+    )
+    order = np.lexsort((-frame["mmd2"], frame["pvalue"]))
+    return frame.iloc[order].reset_index(drop=True)
 
 
 def _neighbor_pairs(table: Table, s: Any, tests: Any, zeta: float) -> Any:

@@ -207,12 +207,13 @@ def _escaped(separator: str | None) -> str | None:
     return None if separator is None else separator.replace("\\t", "\t")
 
 
-def require_variance(table: Table, purpose: str) -> None:
-    """Refuse bags of one row, in the words of the command line."""
-    for i in np.flatnonzero(table.bags.sizes < 2)[:1]:
+def require_rows(table: Table, least: int, purpose: str, *, or_else: str = "") -> None:
+    """Refuse bags with too few rows, in the words of the command line."""
+    for i in np.flatnonzero(table.bags.sizes < least)[:1]:
+        rows = int(table.bags.sizes[i])
         raise ValueError(
-            f"{describe_bag(table.bags.labels[i], int(i))} has 1 row; {purpose} needs at least 2. "
-            "Leave out such bags with --min-size 2."
+            f"{describe_bag(table.bags.labels[i], int(i))} has {rows} row{'s' * (rows > 1)}; {purpose} needs at "
+            f"least {least}. Leave out such bags with --min-size {least}{or_else}."
         )
 
 

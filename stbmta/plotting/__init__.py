@@ -4,6 +4,7 @@
 `NeighborsDisplay`     who is similar: matrix in the order of similarity, or graph
 `ShrinkageDisplay`     where each mean went, in the first two principal directions
 `ErrorBySizeDisplay`   squared error against the size of the bag, before and after
+`PairsDisplay`         distances of all pairs, and which of them are significant
 `RiskDisplay`          estimated risk over the tuning grid
 `WitnessDisplay`       where two embeddings differ
 `CoveringDisplay`      covering numbers of the means over the radius
@@ -16,6 +17,7 @@ Colors are those of Okabe and Ito, which color-blind readers can tell apart.
 from ._figure import estimate_figure
 from .errors import ErrorBySizeDisplay
 from .neighbors import NeighborsDisplay
+from .pairs import PairsDisplay
 from .risk import RiskDisplay
 from .shrinkage import ShrinkageDisplay
 from .theory import CoveringDisplay, ThresholdDisplay
@@ -25,6 +27,7 @@ __all__ = [
     "CoveringDisplay",
     "ErrorBySizeDisplay",
     "NeighborsDisplay",
+    "PairsDisplay",
     "RiskDisplay",
     "ShrinkageDisplay",
     "ThresholdDisplay",
