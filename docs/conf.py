@@ -6,6 +6,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import docstrings  # noqa: E402
+import formulas  # noqa: E402
 import generate  # noqa: E402
 
 import stbmta  # noqa: E402
@@ -18,8 +20,6 @@ version = release = stbmta.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
-    "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
@@ -34,6 +34,7 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 default_role = "code"
+nitpicky = True  # a reference that leads nowhere is an error
 
 # Markdown
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
@@ -68,8 +69,12 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 html_sidebars = {"index": [], "changelog": []}
-mathjax3_config = {"tex": {"macros": {"MSE": r"\operatorname{MSE}"}}}
+html_math_renderer = "mathml"
 
 
-def setup(app):  # noqa: D103
+def setup(app):
     generate.write_pages(HERE)
+    formulas.register(app)
+    app.connect("autodoc-process-docstring", docstrings.keep_plain_text)
+    app.connect("missing-reference", docstrings.find_where_documented)
+    app.connect("autodoc-skip-member", docstrings.skip_foreign_members)

@@ -3,14 +3,28 @@
 import importlib
 import pkgutil
 from pathlib import Path
+from types import ModuleType
 
 import stbmta
 import stbmta.theory
 import stbmta.validation
 from stbmta import theory
 
-# Modules that are machinery rather than interface.
-_INTERNAL = ("stbmta.cli", "stbmta.jit", "stbmta.report", "stbmta.estimator_base", "stbmta.container")
+# Modules that are machinery rather than interface: nobody needs to call them.
+_INTERNAL = {
+    "stbmta.blocks",
+    "stbmta.container",
+    "stbmta.distributed",
+    "stbmta.estimator_base",
+    "stbmta.files",
+    "stbmta.inputs",
+    "stbmta.memory",
+    "stbmta.progress",
+    "stbmta.report",
+    "stbmta.report_html",
+    "stbmta.sums",
+}
+
 
 _GROUPS = {
     "stbmta": "Estimation",
@@ -21,38 +35,58 @@ _GROUPS = {
 
 
 def public_modules() -> list[str]:
-    """Return the names of all modules with something public in them, in the order of the pages."""
+    """Return the names of all public modules: packages first, then the modules that a package names, then the rest."""
     found = []
     for package in (stbmta, stbmta.theory, stbmta.validation):
         folder = package.__path__[:1]  # a checkout adds its root to stbmta.__path__
-        names = [package.__name__, *(m.name for m in pkgutil.walk_packages(folder, package.__name__ + "."))]
-        for name in names:
-            if any(part.startswith("_") for part in name.split(".")) or name.startswith(_INTERNAL):
-                continue
-            if getattr(importlib.import_module(name), "__all__", ()):
-                found.append(name)
-    return list(dict.fromkeys(found))
+        named = [f"{package.__name__}.{name}" for name in getattr(package, "__all__", ())]
+        every = sorted(m.name for m in pkgutil.walk_packages(folder, package.__name__ + "."))
+        found += [
+            package.__name__,
+            *sorted(every, key=lambda name: (name not in named, name.count("."), name)),
+        ]
+    return [name for name in dict.fromkeys(found) if _is_public(name)]
 
 
-def own_names(module: str) -> list[str]:
-    """Return what a module exports and defines itself."""
-    loaded = importlib.import_module(module)
-    return [
-        name
-        for name in loaded.__all__
-        if getattr(getattr(loaded, name), "__module__", None) == module and not name.startswith("_")
-    ]
+def _is_public(module: str) -> bool:
+    if module in _INTERNAL or module.startswith(("stbmta.cli", "stbmta.jit")):
+        return False
+    if any(part.startswith("_") for part in module.split(".")):
+        return False
+    return bool(getattr(importlib.import_module(module), "__all__", ()))
+
+
+def documented() -> dict[str, dict[str, str]]:
+    """Return, for each module, what it exports and the full name under which that is documented.
+
+    An object that several modules export is documented once, where users find it first.
+    """
+    first: dict[int, str] = {}
+    pages: dict[str, dict[str, str]] = {}
+    for module in public_modules():
+        loaded = importlib.import_module(module)
+        exported = {name: getattr(loaded, name) for name in loaded.__all__}
+        pages[module] = {
+            name: first.setdefault(id(found), f"{module}.{name}")
+            for name, found in exported.items()
+            if not isinstance(found, ModuleType)
+        }
+    return pages
+
+
+def places(pages: dict[str, dict[str, str]]) -> dict[str, str]:
+    """Return where an object is documented, for each name it can be imported by."""
+    return {f"{module}.{name}": full for module, names in pages.items() for name, full in names.items()}
 
 
 def write_pages(docs: Path) -> None:
     """Write the generated pages; a page that is already up to date stays untouched."""
-    folder = docs / "api"
-    folder.mkdir(exist_ok=True)
-    modules = [name for name in public_modules() if own_names(name)]
-    wanted = {folder / f"{name}.rst": _module_page(name) for name in modules}
-    wanted[folder / "index.rst"] = _index_page(modules)
-    wanted[docs / "theory" / "statements.rst"] = _statements_page()
-    for path in set(folder.glob("*.rst")) - set(wanted):
+    pages = documented()
+    wanted = {docs / "api" / f"{module}.rst": _module_page(module, names) for module, names in pages.items()}
+    wanted[docs / "api" / "index.rst"] = _index_page(list(pages))
+    wanted[docs / "theory" / "statements.rst"] = _statements_page(places(pages))
+    wanted[docs / "results" / "index.md"] = _results_page(docs)
+    for path in set((docs / "api").glob("*.rst")) - set(wanted):
         path.unlink()
     for path, text in wanted.items():
         path.parent.mkdir(exist_ok=True)
@@ -64,16 +98,21 @@ def _title(text: str, sign: str) -> str:
     return f"{text}\n{sign * len(text)}\n\n"
 
 
-def _module_page(name: str) -> str:
-    lines = [_title(name, "="), f".. automodule:: {name}\n   :no-members:\n\n"]
-    for member in own_names(name):
-        kind = "class" if isinstance(getattr(importlib.import_module(name), member), type) else "function"
-        if not callable(getattr(importlib.import_module(name), member)):
-            kind = "data"
-        lines.append(f".. auto{kind}:: {name}.{member}\n")
-        if kind == "class":
-            lines.append("   :members:\n   :inherited-members: BaseEstimator, TransformerMixin, dict, Exception\n")
-        lines.append("\n")
+def _module_page(module: str, names: dict[str, str]) -> str:
+    lines = [_title(module, "="), f".. automodule:: {module}\n   :no-members:\n\n"]
+    elsewhere = [full for name, full in names.items() if full != f"{module}.{name}"]
+    if elsewhere:
+        lines.append("See also " + ", ".join(f":obj:`{full}`" for full in elsewhere) + ".\n\n")
+    for name, full in names.items():
+        if full != f"{module}.{name}":
+            continue
+        found = getattr(importlib.import_module(module), name)
+        if not callable(found):
+            lines.append(f".. autodata:: {full}\n   :no-value:\n\n")
+        elif isinstance(found, type):
+            lines.append(f".. autoclass:: {full}\n   :members:\n   :inherited-members:\n\n")
+        else:
+            lines.append(f".. autofunction:: {full}\n\n")
     return "".join(lines)
 
 
@@ -99,28 +138,50 @@ def _index_page(modules: list[str]) -> str:
     return "".join(lines)
 
 
-def _statements_page() -> str:
+def _statements_page(place_of: dict[str, str]) -> str:
     """List every statement of the paper with its function and status."""
     checks = _checks_by_function()
     lines = [
         _title("Every statement and its function", "="),
-        "In the order of the paper; what goes beyond it comes last. *As printed*: the function computes what the paper\n"
-        "prints. *Corrected*: the printed statement is false, and ``printed=True`` gives it. *Exact* and *sharper* replace\n"
-        "a printed bound. The same list is ``stbmta.theory.statements()``.\n\n",
+        "In the order of the paper; what goes beyond it comes last. *As printed*: the function computes what the\n"
+        "paper prints. *Corrected*: the printed statement is false, and ``printed=True`` gives it. *Exact* and\n"
+        "*sharper* replace a printed bound. The same list is ``stbmta.theory.statements()``.\n\n",
         ".. list-table::\n   :header-rows: 1\n   :widths: 20 30 30 20\n\n",
         "   * - label\n     - says\n     - function\n     - status\n",
     ]
     for row in theory.statements():
         if row.status in ("section", "definition") and not row.function:
             continue
-        function = f":func:`{row.function.removeprefix('stbmta.')} <{row.function}>`" if row.function else "—"
+        function = "—"
+        if row.function:
+            function = f":func:`{row.function.removeprefix('stbmta.')} <{place_of[row.function]}>`"
+        erratum = f" (see :doc:`{row.erratum} <../errata>`)" if row.erratum else ""
         note = f". {_sentence(row.note)}" if row.note else ""
         check = "".join(f" ``{name}``" for name in checks.get(row.function, ()))
         lines.append(
-            f"   * - ``{row.label}``\n     - {_sentence(row.title)}{note}\n     - {function}\n"
+            f"   * - ``{row.label}``\n     - {_sentence(row.title)}{note}{erratum}\n     - {function}\n"
             f"     - {row.status}{'; checked by' + check if check else ''}\n"
         )
     return "".join(lines)
+
+
+# Pages with measurements, and their titles in the order of the menu.
+_RESULTS = {
+    "reproduction": "The paper's experiments, repeated",
+    "methods": "Methods beyond the paper",
+    "validation": "Do the bounds hold?",
+    "speed": "Speed",
+    "scale": "Beyond memory and one machine",
+}
+
+
+def _results_page(docs: Path) -> str:
+    """List the pages with measurements that are there."""
+    found = [name for name in _RESULTS if (docs / f"{name}.md").exists()]
+    lines = [
+        "# Results\n\nWhat was measured, with the commands that print it.\n\n```{toctree}\n:maxdepth: 1\n\n"
+    ]
+    return "".join([*lines, *(f"../{name}\n" for name in found), "```\n"])
 
 
 def _checks_by_function() -> dict[str, list[str]]:

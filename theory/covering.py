@@ -123,14 +123,14 @@ def covering_number(points: ArrayLike, radius: float) -> CoveringNumber:
         the outside in. Both also bracket the number of balls *centered at points*, except in one dimension,
         where the interval is the exact number for balls centered anywhere.
 
+    See Also
+    --------
+    exact_covering_number : for a few dozen points.
+
     Notes
     -----
     Time at most O(B^2 d), O(B d) times the number of balls for structured sets; memory O(B) beyond one copy
     of the points. 20,000 points in dimension 100 take about a second, 12 if no two share a ball.
-
-    See Also
-    --------
-    exact_covering_number : for a few dozen points.
 
     Examples
     --------

@@ -134,10 +134,12 @@ def false_negative(
 
     Parameters
     ----------
-    neighbors, sq_distances, sigma
+    neighbors, sq_distances
         As in `false_positive`. The diagonal of the tests must be true.
     tau_prime : array_like
         Squared radius in units of sigma-bar^2.
+    sigma
+        As in `false_positive`.
 
     Returns
     -------

@@ -117,15 +117,15 @@ def zeta(
     float or ndarray
         ``P(A(tau)) <= alpha`` for every tau.
 
+    See Also
+    --------
+    exact_zeta : the largest threshold that controls A(tau).
+
     Notes
     -----
     Where ``tau`` is far below `tau_min` the difference turns negative, and its square would *accept*
     more pairs the less is known. The lower deviation bound says nothing there, so zeta is 0: accept none.
     The proposition itself asks for ``tau >= tau_min``, where both agree.
-
-    See Also
-    --------
-    exact_zeta : the largest threshold that controls A(tau).
 
     Examples
     --------

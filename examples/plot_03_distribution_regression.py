@@ -3,22 +3,22 @@ Distribution regression: does the better embedding predict better?
 ==================================================================
 
 Each bag comes from a distribution, each distribution has a label, and the label is to be predicted from the
-bag. The usual way embeds every bag by its naive kernel mean and runs kernel ridge regression on the embeddings.
-The estimates of :class:`stbmta.STB` are closer to the true embeddings. Do they make better predictions? The paper
-leaves this open, so it is measured here, in two settings:
+bag. The usual way embeds every bag by its naive kernel mean and runs kernel ridge regression on the
+embeddings. The estimates of :class:`stbmta.STB` are closer to the true embeddings. Do they make better
+predictions? The paper leaves this open, so it is measured here, in two settings:
 
 - *turned Gaussians*, the toy data of the paper: points of the plane with covariance diag(1, 10), turned by an angle
   between -45 and 45 degrees; the label is the angle;
 - *means on a sphere*: points in 30 dimensions with unit covariance, whose means lie on a sphere of radius 2 in three
   of them; the label is a smooth function of the mean.
 
-Embeddings are estimated from all bags at once, training and test; no label is used for that. The ridge parameter
-and the width of the second kernel are chosen by leave-one-out on the training bags, separately for both kinds of
-embedding. Both regressions see the same bags, so their errors are compared pair by pair.
+Embeddings are estimated from all bags at once, training and test; no label is used for that. The ridge
+parameter and the width of the second kernel are chosen by leave-one-out on the training bags, separately
+for both kinds of embedding. Both regressions see the same bags, so their errors are compared pair by pair.
 
 .. admonition:: What 200 repetitions say
 
-   ``STBMTA_REPETITIONS=200 python examples/plot_distribution_regression.py`` printed:
+   ``STBMTA_REPETITIONS=200 python examples/plot_03_distribution_regression.py`` printed:
 
    .. literalinclude:: ../../examples/distribution_regression.txt
       :language: none
