@@ -49,7 +49,7 @@ def public_modules() -> list[str]:
 
 
 def _is_public(module: str) -> bool:
-    if module in _INTERNAL or module.startswith(("stbmta.cli", "stbmta.jit")):
+    if module in _INTERNAL or module.startswith(("stbmta.cli", "stbmta.jit", "stbmta.plotting.")):
         return False
     if any(part.startswith("_") for part in module.split(".")):
         return False
@@ -146,7 +146,7 @@ def _statements_page(place_of: dict[str, str]) -> str:
         "In the order of the paper; what goes beyond it comes last. *As printed*: the function computes what the\n"
         "paper prints. *Corrected*: the printed statement is false, and ``printed=True`` gives it. *Exact* and\n"
         "*sharper* replace a printed bound. The same list is ``stbmta.theory.statements()``.\n\n",
-        ".. list-table::\n   :header-rows: 1\n   :widths: 20 30 30 20\n\n",
+        ".. list-table::\n   :header-rows: 1\n   :widths: 18 36 30 16\n\n",
         "   * - label\n     - says\n     - function\n     - status\n",
     ]
     for row in theory.statements():
@@ -156,7 +156,7 @@ def _statements_page(place_of: dict[str, str]) -> str:
         if row.function:
             function = f":func:`{row.function.removeprefix('stbmta.')} <{place_of[row.function]}>`"
         erratum = f" (see :doc:`{row.erratum} <../errata>`)" if row.erratum else ""
-        note = f". {_sentence(row.note)}" if row.note else ""
+        note = f"; {row.note}" if row.note else ""
         check = "".join(f" ``{name}``" for name in checks.get(row.function, ()))
         lines.append(
             f"   * - ``{row.label}``\n     - {_sentence(row.title)}{note}{erratum}\n     - {function}\n"

@@ -154,7 +154,7 @@ def _check_stray_text(name: str, column: Any) -> None:
         return
     numbers = pd.to_numeric(column.astype(str), errors="coerce")
     stray = numbers.isna() & column.notna()
-    if 0 < stray.sum() < len(column) / 2:
+    if 0 < stray.sum() < numbers.notna().sum():
         row = int(np.flatnonzero(stray)[0])
         raise ValueError(
             f"row {row + 1} of column {name!r} holds {column.iloc[row]!r}, not a number (as do {int(stray.sum()) - 1} "

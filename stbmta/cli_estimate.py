@@ -312,7 +312,8 @@ class Result:
 def held_out_change(estimator: Any) -> float | None:
     """Return the change of the squared error that K-fold found, as a share of the naive error, or None.
 
-    Both errors are those of bags that are smaller by a fold.
+    Both errors are those of bags that are smaller by a fold. With few bags the scores are noisy; the variance of
+    the weighted averages, which no error can fall below, limits what is reported.
     """
     tuning = getattr(estimator, "tuning_", None)
     error = estimator._naive_error()
@@ -321,7 +322,11 @@ def held_out_change(estimator: Any) -> float | None:
     sizes = estimator.statistics_.sizes
     folds = np.minimum(estimator.n_folds, sizes)
     scored = sizes >= min(3, sizes.max())
-    return float(tuning.risk.min() / (error * folds / (folds - 1))[scored].mean())
+    change = tuning.risk.min() / (error * folds / (folds - 1))[scored].mean()
+    W = estimator.weights_
+    if W.shape[1] != len(error):  # halves of bags were averaged
+        return float(max(change, -1.0))
+    return float(max(change, ((W * W) @ error).mean() / error.mean() - 1))
 
 
 def _free(name: str, taken: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ from .cli_options import (
     make_kernel,
     written_labels,
 )
-from .cli_source import Source, Table, reads_data, require_rows
+from .cli_source import Source, Table, note, reads_data, require_rows
 from .kernels import Kernel
 from .progress import working
 from .statistics import bag_statistics
@@ -183,6 +183,12 @@ def mmd(
         if pvalues is PValues.chi_square and table.bags.sizes.max() < 6:
             raise ValueError("chi-square needs a bag of 6 rows; use --pvalues normal or permutation.")
     require_rows(table, 2, "its variance")
+    n_pairs = len(table.bags) * (len(table.bags) - 1) // 2
+    if pvalues is PValues.permutation and n_pairs > alpha * (permutations + 1):
+        note(
+            f"with {permutations} permutations a p-value is at least {1 / (permutations + 1):.2g}, too much for "
+            f"{n_pairs} pairs at level {alpha:g}; --permutations {int(n_pairs / alpha)} would do"
+        )
     pairs = _pairs(table, chosen, pvalues, permutations, seed)
     frame = _pair_rows(table, pairs, pvalues, correction.value, alpha)
     if out is not None:

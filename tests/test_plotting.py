@@ -7,6 +7,7 @@ import scipy.sparse
 
 import stbmta
 from stbmta import MTA, RBF, RKMSE, STB, Bags, JamesStein, NaiveMean, datasets, plotting
+from stbmta.pairs import pair_pvalues
 from stbmta.plotting import neighbors as neighbor_plots
 from stbmta.theory import gaussian
 
@@ -113,6 +114,19 @@ def test_errors_by_size(bags, rng):
         plotting.ErrorBySizeDisplay(np.full(4, 10), {"naive": np.ones(3)})
     with pytest.raises(ValueError, match="cannot be estimated"):
         plotting.ErrorBySizeDisplay.from_estimator(STB(zeta=1.0, gamma=0.0, split=0.5).fit(bags))
+
+
+def test_pairs(bags):
+    pairs = pair_pvalues(bags, "linear")
+    display = plotting.PairsDisplay.from_pvalues(pairs, correction="bonferroni", alpha=0.01)
+    ax = drawn(display)
+    order = display.order_
+    np.testing.assert_allclose(
+        np.asarray(ax.images[0].get_array()), np.sqrt(np.maximum(pairs.distances, 0)[np.ix_(order, order)])
+    )
+    # One dot for each ordered pair that is not told apart.
+    assert len(ax.collections[0].get_offsets()) == (pairs.corrected("bonferroni") > 0.01).sum()
+    assert "dot" not in drawn(plotting.PairsDisplay(pairs.distances, pairs.labels)).get_title()
 
 
 def test_risk(bags):

@@ -50,6 +50,9 @@ def folder(tmp_path, monkeypatch):
     infinite.to_csv("infinite.csv", index=False)
     clean.assign(warm=np.nan).to_csv("hollow.csv", index=False)
     clean.groupby("city").head(1).to_csv("single.csv", index=False)
+    for name, rows in (("three", 3), ("four", 4)):
+        clean.groupby("city").head(rows).to_csv(f"{name}.csv", index=False)
+    clean[clean["city"] == "Rome"].to_csv("one.csv", index=False)
     clean[["city", "day", "weather"]].to_csv("text.csv", index=False)
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "blank.csv").write_text("\n\n\n")

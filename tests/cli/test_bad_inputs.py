@@ -61,6 +61,12 @@ BAD = [
     (["estimate", "clean.csv", "--by", "city", "--method", "stb", "--gamma", "2"], "--gamma must be between 0 and 1"),
     (["estimate", "clean.csv", "--by", "city", "--method", "naive", "--zeta", "1"], "--zeta has no meaning for the method naive"),
     (["estimate", "clean.csv", "--by", "city", "-k", "rbf", "--method", "james-stein"], "james-stein needs vectors"),
+    (["mmd", "clean.csv", "--by", "city", "--alpha", "1.5"], "--alpha must be above 0 and below 1"),
+    (["mmd", "clean.csv", "--by", "city", "--correction", "magic"], "Invalid value for '--correction'"),
+    (["mmd", "clean.csv", "--by", "city", "-o", "-", "--json"], "both want standard output"),
+    (["mmd", "three.csv", "--by", "city"], "has 3 rows; a p-value by chi-square needs at least 4. Leave out such bags with --min-size 4; or use --pvalues permutation"),
+    (["mmd", "four.csv", "--by", "city"], "chi-square needs a bag of 6 rows"),
+    (["mmd", "one.csv", "--by", "city"], "there is only one bag; a comparison needs two"),
     # output
     (["estimate", "clean.csv", "--by", "city", "-o", "old.csv"], "old.csv exists already; --force replaces it"),
     (["estimate", "clean.csv", "--by", "city", "-o", "clean.csv", "--force"], "clean.csv is the data itself"),

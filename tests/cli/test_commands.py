@@ -1,5 +1,6 @@
 """The commands on data, as users call them: every format, every habit, every output."""
 
+import dataclasses
 import gzip
 import json
 import os
@@ -13,6 +14,8 @@ import pytest
 import stbmta
 from stbmta import STB, Bags
 from stbmta.cli_columns import chosen_columns, numeric_columns
+from stbmta.cli_estimate import held_out_change
+from stbmta.pairs import pair_pvalues
 
 
 def ok(done):
@@ -295,6 +298,16 @@ def test_columns_left_out_are_named(folder):
     ]  # fmt: skip
 
 
+def test_remarks_in_a_column_are_no_numbers_gone_wrong(run, folder):
+    """Few cells of a column have text, the others nothing: it is a column of remarks."""
+    frame = pd.read_csv("clean.csv").assign(remark=[None] * 55 + ["wet"] * 5)
+    frame.to_csv("remarks.csv", index=False)
+    assert (
+        "left out day, weather, remark (not numbers)"
+        in ok(run("estimate", "remarks.csv", "--by", "city")).stderr
+    )
+
+
 def test_many_rows_and_columns_are_cut_and_counted(run, folder):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(100, 30)), columns=[f"[bold]column {k}" for k in range(30)])
@@ -313,6 +326,55 @@ COMPLETE = {
 }
 
 
+def test_mmd_is_that_of_the_library(run, folder):
+    frame = pd.read_csv("clean.csv")
+    frame.loc[frame["city"].isin(["Rome", "Oslo"]), "warm"] += 4
+    frame.to_csv("apart.csv", index=False)
+    call = ["mmd", "apart.csv", "--by", "city"]
+    pairs = pair_pvalues(Bags.from_frame(frame, "city", ["warm", "wind_speed"]), "rbf")
+    ok(run(*call, "-o", "m.npz", "--plot", "m.png"))
+    with np.load("m.npz") as found:
+        np.testing.assert_allclose(found["pvalue"], pairs.pvalues, rtol=1e-10)
+        np.testing.assert_allclose(found["corrected"], pairs.corrected("holm"), rtol=1e-10)
+        np.testing.assert_allclose(found["mmd2"], pairs.distances, rtol=1e-10)
+    found = json.loads(ok(run(*call, "--json", "--correction", "fdr_bh")).stdout, parse_constant=pytest.fail)
+    assert len(found["pairs"]) == 15
+    ps = [pair["pvalue"] for pair in found["pairs"]]
+    assert ps == sorted(ps)
+    # The first pairs are those of one of the two warm cities with another one; labels and numbers belong together.
+    index = {name: k for k, name in enumerate(pairs.labels)}
+    corrected = pairs.corrected("fdr_bh")
+    for pair in found["pairs"]:
+        i, j = index[pair["city"]], index[pair["city_other"]]
+        assert pair["mmd2"] == pytest.approx(pairs.distances[i, j])
+        assert pair["corrected"] == pytest.approx(corrected[i, j])
+        assert pair["differ"] == (corrected[i, j] <= 0.05)
+    assert {
+        frozenset((p["city"], p["city_other"])) & {"Rome", "Oslo"} != set() for p in found["pairs"][:8]
+    } == {True}
+    done = ok(run(*call))
+    assert "8 of 15 pairs differ at level 0.05 (chi-square, corrected by holm)" in done.stdout
+    assert ok(run(*call, "-o", "-")).stdout.startswith("city,city_other,mmd2,pvalue,corrected,differ")
+
+
+def test_mmd_by_permutations_and_without_pvalues(run, folder):
+    call = ["mmd", "three.csv", "--by", "city", "--json"]
+    done = ok(run(*call, "--pvalues", "permutation", "--permutations", "19"))
+    assert "--permutations 300 would do" in done.stderr
+    assert all(pair["pvalue"] >= 1 / 20 for pair in json.loads(done.stdout)["pairs"])
+    again = ok(run(*call, "--pvalues", "permutation", "--permutations", "19"))
+    assert again.stdout == done.stdout
+    other = ok(run(*call, "--pvalues", "permutation", "--permutations", "19", "--seed", "1"))
+    assert other.stdout != done.stdout
+    found = json.loads(ok(run(*call, "--pvalues", "none")).stdout)["pairs"]
+    assert set(found[0]) == {"city", "city_other", "mmd2"}
+    ok(run("mmd", "three.csv", "--by", "city", "--pvalues", "none", "--plot", "m.svg", "-o", "m.csv"))
+    ok(run("mmd", "three.csv", "--by", "city", "--pvalues", "none", "-o", "m.npz"))
+    with np.load("m.npz") as arrays:
+        assert sorted(arrays) == ["labels", "mmd2"]
+    ok(run("mmd", "clean.csv", "--by", "city", "--pvalues", "normal", "-k", "linear"))
+
+
 def test_shell_completion(folder):
     """Commands, and the columns of the file that is named."""
     root = str(stbmta.__path__[0].removesuffix("stbmta"))
@@ -329,7 +391,7 @@ def test_shell_completion(folder):
 
 
 def test_help_has_examples(run):
-    for command in ("estimate", "neighbors", "threshold", "bound", "plan", "demo"):
+    for command in ("estimate", "neighbors", "mmd", "threshold", "bound", "plan", "demo"):
         assert f"stbmta {command} " in ok(run(command, "--help")).stdout.split("Usage")[1].split("\n", 1)[1]
     assert "--debug" in ok(run("--help")).stdout
 
@@ -362,3 +424,16 @@ def test_held_out_change_compares_errors_at_the_size_without_a_fold(run, folder)
     est = reference(pd.read_csv("clean.csv"))
     naive = est.statistics_.naive_mse.mean() * 10 / 8
     assert found["held_out_change"] == pytest.approx(est.tuning_.risk.min() / naive, rel=1e-12)
+
+
+def test_held_out_change_promises_no_more_than_the_weights_can_give(run, folder):
+    """A tuning that promises too much is held to the variance of the weighted averages."""
+    est = reference(pd.read_csv("clean.csv"))
+    mse = est.statistics_.naive_mse
+    least = np.mean([row**2 @ mse for row in est.weights_]) / mse.mean() - 1
+    est.tuning_ = dataclasses.replace(est.tuning_, risk=est.tuning_.risk - 100.0)
+    assert held_out_change(est) == pytest.approx(least, rel=1e-12)
+    est.weights_ = np.hstack([est.weights_, est.weights_]) / 2
+    assert held_out_change(est) == -1.0
+    est.tuning_ = None
+    assert held_out_change(est) is None
