@@ -86,7 +86,8 @@ def ridge(gram, labels):
 def prediction_error(embedding, labels):
     """Return the squared error on the test bags over the variance of the labels."""
     distances = embedding.mmd2()
-    median = np.median(distances[:N_TRAIN, :N_TRAIN][np.triu_indices(N_TRAIN, 1)])
+    # Estimates that were all shrunk to one point have distance 0; then only the mean of the labels is left.
+    median = np.median(distances[:N_TRAIN, :N_TRAIN][np.triu_indices(N_TRAIN, 1)]) or 1.0
     found = [ridge(np.exp(-distances / (2 * scale * median)), labels) for scale in (0.1, 0.3, 1, 3, 10, 30)]
     predicted = min(found, key=lambda pair: pair[0])[1]
     return np.mean((predicted - labels[N_TRAIN:]) ** 2) / np.var(labels)

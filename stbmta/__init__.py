@@ -46,7 +46,7 @@ _LAZY = {
     "STB": "estimators",
     "pair_pvalues": "pairs",
 }
-_LAZY_MODULES = {"datasets", "estimators", "theory", "validation"}
+_LAZY_MODULES = {"datasets", "estimators", "plotting", "theory", "validation"}
 
 __all__ = [
     "MTA",
@@ -75,6 +75,7 @@ __all__ = [
     "neighbor_averages",
     "neighbors",
     "pair_pvalues",
+    "plotting",
     "proxy_truth",
     "set_num_threads",
     "squared_error",
