@@ -231,7 +231,8 @@ def _pairs(table: Table, kernel: Kernel, how: PValues, permutations: int, seed: 
         return PairPValues(
             pvalues=nothing, distances=s.mmd2(), labels=table.bags.labels, method="normal", tau=None
         )
-    return pair_pvalues(table.bags, kernel, method=how.value, n_permutations=permutations, rng=seed)
+    method: Any = how.value
+    return pair_pvalues(table.bags, kernel, method=method, n_permutations=permutations, rng=seed)
 
 
 def _pair_rows(table: Table, pairs: Any, how: PValues, correction: str, alpha: float) -> Any:
