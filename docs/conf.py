@@ -35,6 +35,7 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 default_role = "code"
 nitpicky = True  # a reference that leads nowhere is an error
+nitpick_ignore_regex = [("py:class", r"(?!stbmta).*")]  # types of attributes are words, such as {2, 3}
 
 # Markdown
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]

@@ -9,12 +9,12 @@ import stbmta
 import stbmta.theory
 import stbmta.validation
 from stbmta import theory
+from stbmta.validation.catalog import CHECKS
 
 # Modules that are machinery rather than interface: nobody needs to call them.
 _INTERNAL = {
     "stbmta.blocks",
     "stbmta.container",
-    "stbmta.distributed",
     "stbmta.estimator_base",
     "stbmta.files",
     "stbmta.inputs",
@@ -22,6 +22,11 @@ _INTERNAL = {
     "stbmta.progress",
     "stbmta.report",
     "stbmta.report_html",
+    "stbmta.scale.distributed",
+    "stbmta.scale.distributed_linear",
+    "stbmta.scale.distributed_sums",
+    "stbmta.scale.means",
+    "stbmta.scale.shuffle",
     "stbmta.sums",
 }
 
@@ -29,6 +34,7 @@ _INTERNAL = {
 _GROUPS = {
     "stbmta": "Estimation",
     "stbmta.plotting": "Pictures",
+    "stbmta.scale": "Large data",
     "stbmta.theory": "Theory",
     "stbmta.validation": "Validation",
 }
@@ -108,7 +114,7 @@ def _module_page(module: str, names: dict[str, str]) -> str:
             continue
         found = getattr(importlib.import_module(module), name)
         if not callable(found):
-            lines.append(f".. autodata:: {full}\n   :no-value:\n\n")
+            lines.append(f".. py:data:: {full}\n\n   A {type(found).__name__}.\n\n")
         elif isinstance(found, type):
             lines.append(f".. autoclass:: {full}\n   :members:\n   :inherited-members:\n\n")
         else:
@@ -145,9 +151,10 @@ def _statements_page(place_of: dict[str, str]) -> str:
         _title("Every statement and its function", "="),
         "In the order of the paper; what goes beyond it comes last. *As printed*: the function computes what the\n"
         "paper prints. *Corrected*: the printed statement is false, and ``printed=True`` gives it. *Exact* and\n"
-        "*sharper* replace a printed bound. The same list is ``stbmta.theory.statements()``.\n\n",
-        ".. list-table::\n   :header-rows: 1\n   :widths: 18 36 30 16\n\n",
-        "   * - label\n     - says\n     - function\n     - status\n",
+        "*sharper* replace a printed bound. The same list is ``stbmta.theory.statements()``.\n"
+        "The checks run with ``stbmta validate --check NAME``.\n\n",
+        ".. list-table::\n   :header-rows: 1\n   :widths: 15 29 24 12 20\n\n",
+        "   * - label\n     - says\n     - function\n     - status\n     - checked by\n",
     ]
     for row in theory.statements():
         if row.status in ("section", "definition") and not row.function:
@@ -157,10 +164,10 @@ def _statements_page(place_of: dict[str, str]) -> str:
             function = f":func:`{row.function.removeprefix('stbmta.')} <{place_of[row.function]}>`"
         erratum = f" (see :doc:`{row.erratum} <../errata>`)" if row.erratum else ""
         note = f"; {row.note}" if row.note else ""
-        check = "".join(f" ``{name}``" for name in checks.get(row.function, ()))
+        tried = ", ".join(f"``{name}``" for name in checks.get(row.function, ())) or "—"
         lines.append(
             f"   * - ``{row.label}``\n     - {_sentence(row.title)}{note}{erratum}\n     - {function}\n"
-            f"     - {row.status}{'; checked by' + check if check else ''}\n"
+            f"     - {row.status}\n     - {tried}\n"
         )
     return "".join(lines)
 
@@ -185,7 +192,12 @@ def _results_page(docs: Path) -> str:
 
 
 def _checks_by_function() -> dict[str, list[str]]:
-    return {}
+    """Return the checks of ``stbmta validate`` that put each function to the test."""
+    found: dict[str, list[str]] = {}
+    for check in CHECKS:
+        for function in check.functions:
+            found.setdefault(f"stbmta.theory.{function}", []).append(check.id)
+    return found
 
 
 def _sentence(text: str) -> str:

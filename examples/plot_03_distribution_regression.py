@@ -23,9 +23,12 @@ for both kinds of embedding. Both regressions see the same bags, so their errors
    .. literalinclude:: ../../examples/distribution_regression.txt
       :language: none
 
-   In the plane the embedding is three to six times as accurate, and the prediction does not change: what neighbors
-   average away, kernel ridge regression averages away too. In 30 dimensions, where the noise has many more
-   directions than the means, the prediction improves with the embedding.
+   In both settings the embedding has a fourth to a sixth of its squared error. Does that help to predict? It depends
+   on where the noise is. In 30 dimensions, of which three matter, the squared error of the prediction falls by a
+   fourth to a third for bags of up to 20 points, and by 4 ± 2 % for bags of 50. In the plane it does not help small
+   bags (5 to 7 % worse, three to five standard errors) and helps bags of 50 points a little (10 ± 2 %): there is
+   hardly any noise that regression would not average away by itself, and shrinking takes away differences that it
+   could have used.
 """
 
 import os
@@ -35,7 +38,7 @@ import numpy as np
 
 from stbmta import RBF, STB, NaiveMean, datasets, gaussian_truth, squared_error
 
-REPETITIONS = int(os.environ.get("STBMTA_REPETITIONS", "8"))
+REPETITIONS = int(os.environ.get("STBMTA_REPETITIONS", "4"))
 N_BAGS, N_TRAIN = 100, 60
 SIZES = (5, 10, 20, 50)
 

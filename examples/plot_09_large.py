@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from stbmta import RBF, Bags, bag_statistics
-from stbmta.features import RandomFourier
+from stbmta.scale.features import RandomFourier
 
 rng = np.random.default_rng(0)
 kernel = RBF(3.0)

@@ -248,6 +248,7 @@ class NeighborTest:
 
     @classmethod
     def of(cls, means: Array, errors: Array, thresholds: Array) -> "NeighborTest":
+        """Prepare the tests of these means."""
         order = canonical_order(means, np.arange(len(means) + 1))
         norms = np.einsum("ij,ij->i", means, means)
         scale = _power_of_two(norms.max())
