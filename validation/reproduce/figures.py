@@ -34,8 +34,9 @@ _STYLES: dict[str, tuple[str, str]] = {
     "STB theory": ("#009E73", "^"),
     "STB weight": ("#0072B2", "o"),
     FREE: ("#D55E00", "*"),
-    OVERALL: ("#D55E00", "_"),
+    OVERALL: ("#D55E00", "d"),
 }
+_REACH = 150.0  # how far the axis of the real data goes, naive mean = 100
 _REFERENCE = "the authors' procedure re-run"
 
 
@@ -182,6 +183,11 @@ def _real_panel(ax: Any, found: RealData, what: str, names: list[str]) -> None:
             color, mark = _STYLES[method]
             place = row + 0.7 * (k / (len(methods) - 1) - 0.5)
             style = {"fmt": mark, "color": color, "markersize": 5, "label": method}
-            ax.errorbar(100 * ratio, place, xerr=100 * error, **style)
-    ax.set_ylim(len(names) - 0.5, -0.5)
+            if 100 * ratio < _REACH:
+                ax.errorbar(100 * ratio, place, xerr=100 * error, **style)
+            else:  # too far away to be drawn in place
+                ax.errorbar([], [], xerr=[], **style)
+                label = f"{100 * ratio:.0f} \N{RIGHTWARDS ARROW}"
+                ax.text(_REACH, place, label, color=color, fontsize=7, ha="right", va="center")
+    ax.set(xlim=(0, _REACH), ylim=(len(names) - 0.5, -0.5))
     ax.spines[["top", "right"]].set_visible(False)
