@@ -1,6 +1,7 @@
 """The command ``stbmta validate``: does every statement hold, how tight is it, and could the check have failed?"""
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,6 +81,7 @@ def validate(
     if show_list:
         _show_list(console, as_json)
         return
+    start = time.perf_counter()
     try:
         if mutate:
             good = _mutate(console, out, seed, check, jobs, resume, as_json)
@@ -92,7 +94,7 @@ def validate(
         raise typer.Exit(130) from None
     page = report_html.write(out)
     if not as_json:
-        console.print(f"Report: {page}")
+        console.print(f"Took {time.perf_counter() - start:.0f} s. Report: {page}")
     if not good:
         raise typer.Exit(1)
 
