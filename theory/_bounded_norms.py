@@ -141,7 +141,8 @@ def bounded_norm_lower(
     >>> float(bounded_norm_lower(1.0, op_norm=2.0, trace=100.0, L=0.0, n=4, expected_norm=5.0))
     1.0
     """
-    multiple = _lower_multiple(t, expected_norm)
+    _check_lower_level(t, expected_norm)
+    multiple = _lower_multiple(expected_norm)
     return _center(expected_norm, trace, n) - multiple * q_sigma(t, op_norm, trace, L, n)
 
 
@@ -173,7 +174,7 @@ def bounded_norm_lower_level(
     1.0
     """
     gap = np.maximum(_center(expected_norm, trace, n) - check.size("value", value), 0.0)
-    return q_sigma_level(gap / _lower_multiple(1.0, expected_norm), op_norm, trace, L, n)
+    return q_sigma_level(gap / _lower_multiple(expected_norm), op_norm, trace, L, n)
 
 
 def linear_term_upper(
@@ -335,7 +336,8 @@ def bounded_sq_norm_lower(
     """
     mu, center = check.size("mean_norm", mean_norm), _center(expected_norm, trace, n)
     deviation = q_sigma(t, op_norm, trace, L, n)
-    multiple = _lower_multiple(t, expected_norm)
+    _check_lower_level(t, expected_norm)
+    multiple = _lower_multiple(expected_norm)
     return mu**2 + np.maximum(center - multiple * deviation, 0.0) ** 2 - 2 * mu * deviation
 
 
@@ -368,7 +370,7 @@ def bounded_sq_norm_lower_level(
     1.0
     """
     mu, center = check.size("mean_norm", mean_norm), _center(expected_norm, trace, n)
-    multiple = _lower_multiple(1.0, expected_norm)
+    multiple = _lower_multiple(expected_norm)
     value = check.real("value", value)
     gap = np.maximum(mu**2 + center**2 - value, 0.0)
     slope = multiple * center + mu
@@ -388,9 +390,12 @@ def _center(expected_norm: ArrayLike | None, trace: ArrayLike, n: ArrayLike) -> 
     return np.sqrt(check.size("trace", trace) / check.bag_size(n))
 
 
-def _lower_multiple(t: ArrayLike, expected_norm: ArrayLike | None) -> int:
-    """How often q_Sigma is subtracted: twice more if E V_c is replaced, for which t >= 1 is needed."""
-    if expected_norm is not None:
-        return 2
-    check.level(t, at_least=1)
-    return 4
+def _lower_multiple(expected_norm: ArrayLike | None) -> int:
+    """How often q_Sigma is subtracted: twice more if E V_c is replaced by its bound."""
+    return 4 if expected_norm is None else 2
+
+
+def _check_lower_level(t: ArrayLike, expected_norm: ArrayLike | None) -> None:
+    """Replacing E V_c by its bound needs t >= 1."""
+    if expected_norm is None:
+        check.level(t, at_least=1)

@@ -178,9 +178,9 @@ def pooled_dimension(
     degrees = np.array([len(bag) - 1.0 for bag in bags])
     traces = np.array([trace_covariance(bag) for bag in bags])
     tops = np.array([_spectrum(None, None, bag)[-1] for bag in bags])
-    large = np.array([len(bag) >= 4 for bag in bags])
-    squares = [trace_squared(bag) for bag in bags if len(bag) >= 4]
-    square = float(np.average(squares, weights=degrees[large])) if squares else float("nan")
+    large = [bag for bag in bags if len(bag) >= 4]
+    squares, weights = [trace_squared(bag) for bag in large], [len(bag) - 1.0 for bag in large]
+    square = float(np.average(squares, weights=weights)) if large else float("nan")
     return EffectiveDimension(
         trace=float(np.average(traces, weights=degrees)),
         trace_squared=square,

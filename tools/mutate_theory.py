@@ -81,6 +81,7 @@ class Constant:
     value: float
     changed: tuple[float, ...]
     code: str
+    before: str
     digest: str
 
     @property
@@ -105,9 +106,12 @@ def constants(module: str) -> list[Constant]:
 
     def visit(node: ast.AST, ancestors: tuple[ast.AST, ...]) -> None:
         if is_number(node):
-            code = lines[node.lineno - 1].strip()
+            line = lines[node.lineno - 1]
+            code, before = line.strip(), line[: node.col_offset]
             changed = changes(node.value, ancestors)
-            found.append(Constant(module, node.lineno, node.col_offset, node.value, changed, code, digest))
+            found.append(
+                Constant(module, node.lineno, node.col_offset, node.value, changed, code, before, digest)
+            )
         for child in ast.iter_child_nodes(node):
             visit(child, (*ancestors, node))
 
@@ -251,8 +255,9 @@ def exemptions() -> list[dict[str, Any]]:
 def reason_for(constant: Constant, exempt: list[dict[str, Any]]) -> str:
     """Why a change of this constant cannot be noticed, or an empty string."""
     for entry in exempt:
-        same_place = entry["module"] == constant.module and entry["code"] in constant.code
-        if same_place and constant.value in entry.get("values", [constant.value]):
+        same_line = entry["module"] == constant.module and entry["code"] in constant.code
+        this_one = constant.before.endswith(entry.get("before", ""))
+        if same_line and this_one and constant.value in entry.get("values", [constant.value]):
             return str(entry["reason"])
     return ""
 

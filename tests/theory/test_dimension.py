@@ -125,6 +125,24 @@ def test_samples_and_gram_matrices_agree(shape, rng):
     np.testing.assert_allclose(dimension.naive_mse(x @ x.T), np.trace(np.cov(x.T)) / len(x), rtol=1e-12)
 
 
+def test_dimensions_do_not_depend_on_the_unit(rng):
+    x = rng.normal(size=(12, 3))
+    for scale in (1e-3, 1e3):
+        np.testing.assert_allclose(
+            dimension.frobenius_dimension(samples=scale * x),
+            dimension.frobenius_dimension(samples=x),
+            rtol=1e-9,
+        )
+        np.testing.assert_allclose(
+            dimension.pooled_dimension(samples=[scale * x]).d_frobenius,
+            dimension.frobenius_dimension(samples=x),
+            rtol=1e-9,
+        )
+    assert dimension.effective_dimension(samples=x[:2]) == pytest.approx(
+        1
+    )  # two points are enough for a line
+
+
 def test_one_column_is_one_dimension(rng):
     x = rng.normal(size=9)
     assert dimension.effective_dimension(samples=x) == pytest.approx(1)
@@ -140,18 +158,18 @@ def test_negative_estimates_give_nan():
 
 
 def test_pooling_weighs_bags_by_their_degrees_of_freedom(rng):
-    bags = [rng.normal(size=(n, 5)) * scale for n, scale in ((3, 1.0), (6, 2.0), (11, 1.0))]
+    bags = [rng.normal(size=(n, 5)) * scale for n, scale in ((3, 1.0), (4, 2.0), (11, 1.0))]
     grams = [x @ x.T for x in bags]
     pooled = dimension.pooled_dimension(samples=bags)
     again = dimension.pooled_dimension(grams=grams)
-    degrees = np.array([2.0, 5.0, 10.0])
+    degrees = np.array([2.0, 3.0, 10.0])
     one = np.array([np.trace(np.cov(x.T)) for x in bags])
     top = np.array([np.linalg.eigvalsh(np.cov(x.T))[-1] for x in bags])
     two = np.array([traces.trace_squared(k) for k in grams[1:]])
     for found in (pooled, again):
-        np.testing.assert_allclose(found.trace, degrees @ one / 17, rtol=1e-10)
-        np.testing.assert_allclose(found.op_norm, degrees @ top / 17, rtol=1e-10)
-        np.testing.assert_allclose(found.trace_squared, degrees[1:] @ two / 15, rtol=1e-10)
+        np.testing.assert_allclose(found.trace, degrees @ one / 15, rtol=1e-10)
+        np.testing.assert_allclose(found.op_norm, degrees @ top / 15, rtol=1e-10)
+        np.testing.assert_allclose(found.trace_squared, degrees[1:] @ two / 13, rtol=1e-10)
         np.testing.assert_allclose(found.smallest, (one / top).min(), rtol=1e-10)
         np.testing.assert_allclose(found.d_eff, (degrees @ one) / (degrees @ top), rtol=1e-10)
         np.testing.assert_allclose(found.d_frobenius, found.trace**2 / found.trace_squared)
@@ -187,6 +205,8 @@ def test_the_plug_in_is_far_too_small_and_the_other_dimension_is_not():
         (lambda: dimension.frobenius_dimension(gram=np.eye(3)), "at least 4 rows; found shape"),
         (lambda: dimension.naive_mse([[1.0]]), "at least 2 rows"),
         (lambda: traces.trace_cubed(np.eye(5)), "at least 6 rows"),
+        (lambda: traces.trace_squared(np.eye(5)[:, :4]), "must be a square matrix"),
+        (lambda: traces.trace_squared(np.eye(5)[:4]), "must be a square matrix"),
         (lambda: traces.trace_product(np.eye(2)[:1]), "at least 2 rows and columns"),
         (lambda: dimension.pooled_dimension(samples=[]), "There is no bag"),
         (lambda: dimension.pooled_dimension(), "Pass exactly one of samples, grams"),

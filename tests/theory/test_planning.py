@@ -151,13 +151,23 @@ def test_anything_will_do():
 
 def test_many_bags_in_the_exact_setting():
     """Numbers of pairs beyond the range of doubles, and just below."""
-    for tau in (7.0, 7.6):
+    for tau in (5.0, 30.0):
         bags = solve(n_bags=None, dim=2000, alpha=0.05, tau=tau, thresholds="exact")
         level = float(gaussian.exact_log_level(tau, 2000))
+        assert (level < -620) == (tau > 10)
         # B (B - 1) / 2 = alpha exp(-level)
         assert np.log(bags) + np.log(bags - 1) - np.log(2) == pytest.approx(np.log(0.05) - level, rel=1e-9)
     few = solve(n_bags=None, dim=1000, alpha=0.05, tau=1.0, thresholds="exact")
     assert gaussian.exact_tau(few, 1000, 0.05) == pytest.approx(1.0, rel=1e-9)
+    tau = float(gaussian.exact_tau(2.3, 1000, 0.05))  # one and a half pairs
+    assert solve(n_bags=None, dim=1000, alpha=0.05, tau=tau, thresholds="exact") == pytest.approx(
+        2.3, rel=1e-6
+    )
+
+
+def test_an_error_probability_above_one_is_no_plan():
+    dim = (2 * np.log(100) - 0.5) / float(gaussian.delta_max(0.5))  # alpha would be exp(0.5)
+    assert "No alpha makes tau = 0.5 large enough" in no_solution(n_bags=100, dim=dim, alpha=None, tau=0.5)
 
 
 def test_infinite_sizes_are_limits():
