@@ -53,7 +53,7 @@ TESTS = {
     "concentration": ("levels",),
     "confidence": ("exact",),
     "covering": ("covering",),
-    "covering_exact": ("covering",),
+    "covering_exact": ("covering_exact",),
     "covering_sets": ("covering_sets",),
     "dimension": ("dimension",),
     "errors": ("theorems",),

@@ -1,7 +1,6 @@
 """Covering numbers: certified intervals against integer programming, on the line, from Gram matrices and noise."""
 
 import tracemalloc
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from stbmta.theory import _cover, covering, gaussian
+from stbmta.theory import _cover, gaussian
 from stbmta.theory.covering import (
     covering_number,
     covering_number_gram,
@@ -25,16 +24,6 @@ def is_certified(points, number):
     covered = (distances[:, number.centers] <= number.radius * (1 + 1e-9)).any(axis=1).all()
     apart = distances[np.ix_(number.packing, number.packing)][np.triu_indices(number.lower, 1)]
     return covered and np.all(apart > 2 * number.radius) and len(number.packing) == number.lower
-
-
-def smallest_cover(points, radius):
-    """Fewest balls around points, by trying all choices."""
-    near = cdist(points, points) <= radius * (1 + 1e-9)
-    for count in range(1, len(points) + 1):
-        for chosen in combinations(range(len(points)), count):
-            if near[:, chosen].any(axis=1).all():
-                return count
-    raise AssertionError
 
 
 @given(
@@ -54,34 +43,6 @@ def test_the_interval_holds_the_exact_number(seed, n, dim, radius):
     profile = covering_profile(points, [radius, 2 * radius])
     assert profile.lower[0] <= anywhere <= profile.upper[0]
     assert profile.upper[1] <= profile.upper[0]
-
-
-@given(seed=st.integers(0, 10**6), n=st.integers(1, 8), radius=st.floats(0.1, 2.0))
-def test_the_integer_program_finds_the_smallest_cover(seed, n, radius):
-    points = np.random.default_rng(seed).normal(size=(n, 2))
-    assert exact_covering_number(points, radius, anywhere=False) == smallest_cover(points, radius)
-
-
-def test_a_ball_is_determined_by_the_points_on_its_surface():
-    triangle = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, np.sqrt(3)]])
-    circumradius = 2 / np.sqrt(3)
-    assert exact_covering_number(triangle, circumradius * (1 + 1e-8)) == 1
-    assert exact_covering_number(triangle, circumradius * (1 - 1e-8)) == 2
-    simplex = np.eye(
-        4
-    )  # in four dimensions: circumradius sqrt(3)/2 by 4 points, sqrt(2/3) by 3, sqrt(1/2) by 2
-    for radius, number in ((0.8661, 1), (0.8659, 2), (0.8166, 2), (0.8164, 2), (0.7072, 2), (0.7070, 4)):
-        assert exact_covering_number(simplex, radius) == number
-    in_one_line = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]])  # no circumscribed ball: two of them decide
-    assert exact_covering_number(in_one_line, 1.0) == 1
-    assert exact_covering_number(in_one_line[:, 0], 0.999) == 2
-    with pytest.raises(ValueError, match="more than 200,000 candidate balls. Use covering_number"):
-        exact_covering_number(np.random.default_rng(0).normal(size=(60, 5)), 10.0)
-
-
-def test_too_many_candidates_are_refused_only_then():
-    few = covering.exact_covering_number(np.random.default_rng(0).normal(size=(25, 3)), 10.0)
-    assert few == 1
 
 
 @given(x=st.lists(st.integers(-50, 50), min_size=1, max_size=12), radius=st.integers(1, 20))
