@@ -32,9 +32,8 @@ def test_a_ball_is_determined_by_the_points_on_its_surface():
     circumradius = 2 / np.sqrt(3)
     assert exact_covering_number(triangle, circumradius * (1 + 1e-8)) == 1
     assert exact_covering_number(triangle, circumradius * (1 - 1e-8)) == 2
-    simplex = np.eye(
-        4
-    )  # in four dimensions: circumradius sqrt(3)/2 by 4 points, sqrt(2/3) by 3, sqrt(1/2) by 2
+    # in four dimensions: circumradius sqrt(3)/2 by 4 points, sqrt(2/3) by 3, sqrt(1/2) by 2
+    simplex = np.eye(4)
     for radius, number in ((0.8661, 1), (0.8659, 2), (0.8166, 2), (0.8164, 2), (0.7072, 2), (0.7070, 4)):
         assert exact_covering_number(simplex, radius) == number
     in_one_line = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]])  # no circumscribed ball: two of them decide
