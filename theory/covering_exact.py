@@ -75,9 +75,9 @@ def _circumscribed(squares: Floats, limit: float, largest: int) -> NDArray[np.bo
         # Points in one subspace are left out: fewer of them determine the ball.
         apart = np.linalg.cond(systems) < 1e12
         subsets, systems = subsets[apart], systems[apart]
-        right = np.zeros((len(subsets), size + 1, 1))
+        right = np.zeros((len(subsets), size + 1))
         right[:, -1] = 1.0
-        weights = np.linalg.solve(systems, right)[..., 0]
+        weights = np.linalg.solve(systems, right[..., np.newaxis])[..., 0]
         square = -weights[:, -1] / 2
         within = square <= limit
         subsets, weights, square = subsets[within], weights[within, :-1], square[within]

@@ -293,7 +293,7 @@ def _as_list(value: Any) -> list[Any]:
 def _missing(given: dict[str, Any], setting: str) -> str:
     """Name of the argument to solve for."""
     unknown = [name for name in _NAMES if given[name] is None]
-    if "covering_ratio" in unknown and "improvement" in unknown and len(unknown) > 1:
+    if "covering_ratio" in unknown and "improvement" in unknown:
         unknown = [name for name in unknown if name not in ("covering_ratio", "improvement")]
     if setting == "gaussian" and len(unknown) > 1:
         unknown = [name for name in unknown if name != "n"]  # it does not matter

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 
 from stbmta.theory import bounded, gaussian, planning, theorems
 from stbmta.theory.planning import NoSolutionWarning, factor, solve
@@ -100,6 +101,7 @@ def test_the_factor_without_a_tau():
 def no_solution(*args, **kwargs):
     with pytest.warns(NoSolutionWarning) as caught:
         assert np.isnan(solve(*args, **kwargs))
+    assert caught[0].filename == __file__  # it points to the call
     return str(caught[0].message)
 
 
@@ -129,6 +131,35 @@ def test_no_solution_is_nan_with_a_reason():
     for argument in ("dim", "n", "alpha", "n_bags"):
         plan = {**BOUNDED, "dim": 100.0, "n": 50.0, "tau": 0.5, argument: None}
         assert f"No {argument} makes tau = 0.5 large enough" in no_solution("bounded", **plan)
+
+
+def test_a_little_too_much_is_too_much():
+    tau = planning.factor_tau(0.5, 0.1)
+    plan = {"n_bags": 100, "dim": None, "alpha": 0.05, "covering_ratio": 0.1, "improvement": 0.5}
+    assert solve(**plan, tau=tau) == pytest.approx(solve(**plan))
+    assert "guarantees an improvement of" in no_solution(**plan, tau=1.005 * tau)
+
+
+def test_inner_products_can_forbid_what_the_tests_allow():
+    """Two bags in few dimensions: alpha from the tests alone is too small for C, by little or by much."""
+    plan = {"n_bags": 2, "dim": 50, "alpha": None, "thresholds": "exact"}
+
+    def excess(tau):
+        return float(gaussian.exact_inner(2, 50, np.exp(gaussian.exact_log_level(tau, 50)))) / tau
+
+    little = brentq(lambda tau: excess(tau) - 1.005, 0.01, 1.0)
+    enough = brentq(lambda tau: excess(tau) - 0.995, 0.01, 1.0)
+    for tau, fine in ((0.05, False), (little, False), (enough, True)):
+        assert 0 < solve(**plan, tau=tau) < 1
+        if fine:
+            assert 0 < solve(**plan, tau=tau, theorem="same_data") < 1
+        else:
+            assert "No alpha makes" in no_solution(**plan, tau=tau, theorem="same_data")
+
+
+def test_the_unit_ball_is_the_default():
+    plan = {k: v for k, v in BOUNDED.items() if k not in ("L", "trace")}
+    assert solve("bounded", **plan, tau=None) == solve("bounded", **plan, tau=None, L=1.0, trace=1.0)
 
 
 def test_one_bag_is_no_plan():
