@@ -140,12 +140,13 @@ def test_a_little_too_much_is_too_much():
     assert "guarantees an improvement of" in no_solution(**plan, tau=1.005 * tau)
 
 
-def test_inner_products_can_forbid_what_the_tests_allow():
-    """Two bags in few dimensions: alpha from the tests alone is too small for C, by little or by much."""
+def test_other_events_can_forbid_what_the_tests_allow():
+    """Two bags in few dimensions: alpha from the tests alone is too small for C and C', by little or by much."""
     plan = {"n_bags": 2, "dim": 50, "alpha": None, "thresholds": "exact"}
 
     def excess(tau):
-        return float(gaussian.exact_inner(2, 50, np.exp(gaussian.exact_log_level(tau, 50)))) / tau
+        alpha = np.exp(gaussian.exact_log_level(tau, 50))
+        return max(float(gaussian.exact_inner(2, 50, alpha)), float(gaussian.exact_norm(2, 50, alpha))) / tau
 
     little = brentq(lambda tau: excess(tau) - 1.005, 0.01, 1.0)
     enough = brentq(lambda tau: excess(tau) - 0.995, 0.01, 1.0)
