@@ -19,12 +19,12 @@ SAMPLE = 1024  # points a round of the greedy search looks at; a multiple of 64
 
 @compiled
 def pack(data: Floats, is_gram: bool, members: Ints) -> Floats:
-    """Copy points into blocks of LANES columns, the dimension padded to a multiple of 4."""
+    """Copy points into blocks of LANES columns."""
     if is_gram:
         return np.empty((0, 0, 0))
     dim = data.shape[1]
     blocks = (len(members) + LANES - 1) // LANES
-    packed = np.zeros((blocks, (dim + 3) // 4 * 4, LANES))
+    packed = np.zeros((blocks, dim, LANES))
     for m in range(len(members)):
         for k in range(dim):
             packed[m // LANES, k, m % LANES] = data[members[m], k]
@@ -115,7 +115,7 @@ def incidence(
 ) -> NDArray[np.uint64]:
     """Bit s of row c says whether candidate c covers point s of the sample."""
     packed = pack(data, is_gram, sample)
-    bits = np.zeros((len(candidates), (len(sample) + 63) // 64), np.uint64)
+    bits = np.zeros((len(candidates), -(-len(sample) // 64)), np.uint64)
     out = np.empty(LANES)
     for c in range(len(candidates)):
         for start in range(0, len(sample), LANES):

@@ -362,7 +362,7 @@ def _miss(tau: float, dim: float, log_p: float, ratio: float) -> float:
     d, lam = np.asarray(dim), np.asarray(tau * dim / 2)
     x, excess = laws.chi_square_quantile(log_p, d, lam, upper=False)
     if x == 0:
-        return 0.0
+        return 0.0  # nothing is accepted, everything missed
     closer = np.asarray(excess + (1 - ratio) * lam)
     return float(laws.chi_square_logtail(np.asarray(x), closer, d, ratio * lam, upper=True)[0])
 

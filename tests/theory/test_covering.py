@@ -39,6 +39,7 @@ def test_the_interval_holds_the_exact_number(seed, n, dim, radius):
     at_points = exact_covering_number(points, radius, anywhere=False)
     assert number.lower <= anywhere <= at_points <= number.upper
     assert len(number.centers) == number.upper
+    assert number.confidence == 1
     assert is_certified(points, number)
     profile = covering_profile(points, [radius, 2 * radius])
     assert profile.lower[0] <= anywhere <= profile.upper[0]
@@ -52,6 +53,7 @@ def test_the_line_is_exact(x, radius):
     assert number.lower == exact_covering_number(np.array(x, float), radius / 2)
     points = np.array(x, float)[:, None]
     assert is_certified(points, number)
+    assert number.confidence == 1
     assert len(number.centers) == exact_covering_number(points, radius / 2, anywhere=False)
     assert covering_number(points, radius / 2).lower == number.lower
 
@@ -122,7 +124,7 @@ def test_searches_against_plain_loops(rng):
     n, limit = 150, 2.0
     points, offsets = rng.normal(size=(n, 3)), 0.1 * rng.random(n)
     score = cdist(points, points, "sqeuclidean") - offsets[:, None] - offsets
-    rows, members = rng.permutation(n)[:90], rng.permutation(n)[:70]
+    rows, members = rng.permutation(n)[:90], rng.permutation(n)[:130]  # three words of 64 bits
     near = _cover.near_any(points, False, offsets, rows, members, limit)
     expected = [(score[r, members] <= limit).any() or r in members for r in rows]
     np.testing.assert_array_equal(near, expected)
@@ -194,6 +196,8 @@ def test_the_profile_is_a_traversal(rng):
     assert profile.to_frame()["upper / points"].iloc[0] == profile.upper[0] / 200
     assert "upper" in profile.summary()
     assert covering_profile(points, 0.7).upper.tolist() == [profile.upper[1]]
+    for square, upper in ((9 * (1 - 1e-9), 1), (9 * (1 + 1e-9), 2)):
+        assert covering_profile([[0.0, 0.0], [np.sqrt(square), 0.0]], [3.0, 4.0]).upper.tolist() == [upper, 1]
     corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.5, 0.5]])
     edge = covering_profile(corners, [np.sqrt(0.5), 0.7, 0.5, 0.49, 0.3535, 0.3536])
     assert edge.upper.tolist() == [1, 5, 5, 5, 5, 5]
@@ -216,6 +220,19 @@ def test_unbiased_distances_of_naive_means(rng):
     assert unequal.upper == 6
 
 
+def test_the_noise_of_both_bags_is_taken_away():
+    """Squared distances less both errors, 2 and 3: within the radius, and beyond two radii, to the digit."""
+    radius, noise = 1.7, [2.0, 3.0]
+    for factor, upper in ((1 - 1e-9, 1), (1 + 1e-9, 2)):
+        pair = np.array([[0.0, 0.0], [np.sqrt(factor * radius**2 + 5), 0.0]])
+        assert covering_number_noisy(pair, radius, noise).upper == upper
+        assert covering_number_gram(pair @ pair.T, radius, noise).upper == upper
+    for factor, lower in ((1 - 1e-9, 1), (1 + 1e-9, 2)):
+        pair = np.array([[0.0, 0.0], [np.sqrt(4 * factor * radius**2 + 5), 0.0]])
+        assert covering_number_noisy(pair, radius, noise).lower == lower
+        assert covering_number_gram(pair @ pair.T, radius, noise).lower == lower
+
+
 def test_a_certified_interval_from_naive_means(rng):
     """Known isotropic noise: the interval holds the truth at least as often as promised, and its ends are sharp."""
     dim, alpha, unit = 300, 0.2, 1.0
@@ -231,10 +248,10 @@ def test_a_certified_interval_from_naive_means(rng):
     pair = np.zeros((2, dim))
     cover = gaussian.exact_zeta(radius**2, 2, dim, alpha / 2)
     apart = gaussian.exact_zeta_power(4 * radius**2, 2, dim, alpha / 2)
-    for factor, upper in ((0.999, 1), (1.001, 2)):
+    for factor, upper in ((1 - 1e-7, 1), (1 + 1e-7, 2)):
         pair[1, 0] = factor * np.sqrt(cover)
         assert covering_number_noisy(pair, radius, unit, alpha=alpha).upper == upper
-    for factor, lower in ((0.999, 1), (1.001, 2)):
+    for factor, lower in ((1 - 1e-7, 1), (1 + 1e-7, 2)):
         pair[1, 0] = factor * np.sqrt(apart)
         assert covering_number_noisy(pair, radius, unit, alpha=alpha).lower == lower
     one = covering_number_noisy(pair[:1], radius, unit, alpha=alpha)

@@ -69,6 +69,7 @@ def test_inner_product_and_norm_radii():
     assert gaussian.exact_norm(100, 50, 0.05) == pytest.approx(
         stats.chi2.isf(1 - 0.95**0.01, 50) / 50 - 1, rel=1e-9
     )
+    assert gaussian.exact_norm(2, 50, 0.9) == 0  # below the mean, where C' is not defined
     normal = stats.norm.isf(0.05 / (100 * 99))
     assert gaussian.exact_inner(100, 1e8, 0.05) == pytest.approx(normal / 1e4, rel=1e-3)
 
@@ -111,6 +112,7 @@ def test_dimension_and_level_invert_tau():
         float(gaussian.pair_log_level(300, 0.02)), rel=1e-9
     )
     assert gaussian.exact_dim(1e5, 2, 0.05) == 1
+    assert gaussian.exact_dim(gaussian.exact_tau(10, 1.005, 0.05), 10, 0.05) == pytest.approx(1.005, rel=1e-9)
     task = gaussian.exact_tau(300, 777.5, 0.02, family="task")
     assert gaussian.exact_dim(task, 300, 0.02, family="task") == pytest.approx(777.5, rel=1e-9)
 

@@ -1,6 +1,7 @@
 """Planning: every argument of every setting comes back, solutions are extreme, and no solution is nan with a reason."""
 
 import warnings
+from inspect import currentframe
 
 import numpy as np
 import pytest
@@ -99,9 +100,10 @@ def test_the_factor_without_a_tau():
 
 
 def no_solution(*args, **kwargs):
+    line = currentframe().f_lineno + 2
     with pytest.warns(NoSolutionWarning) as caught:
         assert np.isnan(solve(*args, **kwargs))
-    assert caught[0].filename == __file__  # it points to the call
+    assert (caught[0].filename, caught[0].lineno) == (__file__, line)  # it points to the call
     return str(caught[0].message)
 
 
