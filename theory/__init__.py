@@ -4,12 +4,14 @@ Which threshold, which guaranteed improvement, how many points or dimensions? Ea
 paper is one function, named after what it computes:
 
 ==================  ==============================================================================
-`theorems`          the bounds on the error of shrunken means, and the exact errors behind them
+`theorems`          the bounds on the error of shrunken means
+`errors`            the exact errors behind them
 `sharp`             a sharper one-sample theorem, and the best weights for unequal bags
 `events`            the events A, B, C, C' that the theorems exclude
 `gaussian`          thresholds and probabilities in the isotropic Gaussian setting, printed and exact
 `bounded`           the same in the bounded (kernel) setting
 `concentration`     the deviation inequalities behind both
+`laws`              exact tails of the Gaussian statistics, in logarithms
 `covering`          covering numbers of a set of means
 `dimension`         effective dimensions and traces of the covariance
 `pvalues`           p-values of pairs of bags
@@ -17,7 +19,8 @@ paper is one function, named after what it computes:
 `tables`            printed against exact thresholds
 ==================  ==============================================================================
 
-`statements` lists every statement of the paper with its function and its status. Bounds are factors
+`statements` lists every statement of the paper with its function and its status; docs/errata.md tells where the paper
+is off. Bounds are factors
 of the naive error; arrays broadcast; scalars give scalars.
 
 Examples
@@ -38,8 +41,10 @@ if TYPE_CHECKING:
         concentration,
         covering,
         dimension,
+        errors,
         events,
         gaussian,
+        laws,
         planning,
         pvalues,
         sharp,
@@ -53,8 +58,10 @@ __all__ = [
     "concentration",
     "covering",
     "dimension",
+    "errors",
     "events",
     "gaussian",
+    "laws",
     "planning",
     "pvalues",
     "sharp",

@@ -27,9 +27,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-os.environ["NUMBA_DISABLE_JIT"] = "1"  # a mutant must never meet compiled code from the cache
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 ROOT = Path(__file__).resolve().parent.parent
 THEORY = ROOT / "theory"
 EXEMPTIONS = ROOT / "tools" / "mutation_exemptions.toml"
@@ -366,6 +363,8 @@ def try_all(todo: list[Constant], jobs: int, results: Path | None) -> list[dict[
 
 def preload() -> None:
     """Import what every mutant needs, once, before the processes part."""
+    os.environ["NUMBA_DISABLE_JIT"] = "1"  # a mutant must never meet compiled code from the cache
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.path.insert(0, str(ROOT))
     os.chdir(ROOT)
     for name in (
