@@ -1,13 +1,19 @@
 """The command line: ``stbmta``. A command lives in a module of its own and is added here."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from . import cli_bench, cli_estimate, cli_pairs, cli_reproduce, cli_scale, cli_theory, cli_validate
+from . import (
+    cli_about,
+    cli_bench,
+    cli_estimate,
+    cli_pairs,
+    cli_reproduce,
+    cli_scale,
+    cli_theory,
+    cli_validate,
+)
 from .cli_errors import ClearErrors
 
 __all__ = ["app", "main"]
@@ -31,97 +37,46 @@ def _options(
     """Estimate many means at once: test which bags are similar, shrink each mean toward its neighbors."""
 
 
-cli_bench.register(app)
-cli_estimate.register(app)
-cli_pairs.register(app)
-cli_theory.register(app)
-cli_reproduce.register(app)
-cli_scale.register(app)
-cli_validate.register(app)
+# The groups of ``stbmta --help``, and the order of the commands in them.
+_GROUPS = {
+    "On your data": ("estimate", "neighbors", "mmd"),
+    "From theory": ("threshold", "bound", "plan", "plan-compute"),
+    "See for yourself": ("demo", "validate", "reproduce", "bench", "bench-scale"),
+    "On this package": ("info", "warmup"),
+}
+
+for module in (
+    cli_estimate,
+    cli_pairs,
+    cli_theory,
+    cli_scale,
+    cli_validate,
+    cli_reproduce,
+    cli_bench,
+    cli_about,
+):
+    module.register(app)
+
+
+def _arrange() -> None:
+    """Put every command into its group."""
+    panel = {name: group for group, names in _GROUPS.items() for name in names}
+    place = {name: k for k, name in enumerate(panel)}
+
+    def name_of(command: typer.models.CommandInfo) -> str:
+        assert command.callback is not None
+        return command.name or command.callback.__name__
+
+    for command in app.registered_commands:
+        command.rich_help_panel = panel.get(name_of(command))
+    for group in app.registered_groups:
+        group.rich_help_panel = panel.get(str(group.name))
+    app.registered_commands.sort(key=lambda command: place.get(name_of(command), len(place)))
+
+
+_arrange()
 
 
 def main() -> None:
     """Run the command line."""
     app()
-
-
-@app.command()
-def demo(
-    dataset: Annotated[str, typer.Option(help="fair, randhie or digits.")] = "fair",
-    trials: Annotated[int, typer.Option(min=2, help="How often small bags are drawn.")] = 20,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
-    out: Annotated[Path, typer.Option(help="Where to save the picture.")] = Path("stbmta-demo.png"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-) -> None:
-    """Compare every method on real data: draw small bags from large groups, and estimate the groups' means.
-
-    Example: stbmta demo --dataset digits
-    """
-    import json
-
-    from stbmta.validation.demo import DATASETS, draw, run_demo
-
-    from .progress import progress_bar
-
-    if dataset not in DATASETS:
-        raise ValueError(f"there is no data set {dataset!r}; choose one of {', '.join(DATASETS)}.")
-    with progress_bar("drawing bags", 2 * trials) as advance:
-        results = run_demo(dataset, trials, seed, advance)
-    draw(results, f"{dataset}: {DATASETS[dataset][2]}", out)
-    if as_json:
-        print(json.dumps({what: result.to_frame().to_dict("index") for what, result in results.items()}))
-        return
-    console = Console()
-    for what, result in results.items():
-        title = f"{what}, {dataset} data: {result.n_bags} bags of {result.bag_size} points, {trials} trials"
-        table = Table("method", title=title, title_justify="left")
-        for heading in ("squared error", "naive = 100 %", "standard error"):
-            table.add_column(heading, justify="right")
-        for name, row in result.to_frame().iterrows():
-            cells = (f"{row['error']:.4g}", f"{100 * row['ratio']:.1f}", f"{100 * row['standard_error']:.1f}")
-            table.add_row(str(name), *cells)
-        console.print(table)
-    console.print("The truth is the mean of each whole group. All parameters were chosen without it.")
-    console.print(f"Picture: {out}")
-
-
-@app.command()
-def info(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Tell versions, threads, cache and vector width."""
-    import importlib.metadata
-    import json
-    import platform
-
-    from . import __version__
-    from .jit import tiles, vector
-    from .threads import available_threads
-
-    names = ("numpy", "scipy", "numba", "scikit-learn", "statsmodels", "pandas", "matplotlib", "dask")
-    facts: dict[str, object] = {"stbmta": __version__, "python": platform.python_version()}
-    for name in names:
-        try:
-            facts[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            facts[name] = None
-    cache = getattr(getattr(tiles.block_sums, "stats", None), "cache_path", None)
-    facts |= {
-        "machine": platform.machine(),
-        "threads": available_threads(),
-        "vector width": vector.WIDTH,
-        "compiled code": cache or "not cached",
-    }
-    if as_json:
-        print(json.dumps(facts))
-        return
-    for key, value in facts.items():
-        print(f"{key:<15}{value if value is not None else 'not installed'}")
-
-
-@app.command()
-def warmup() -> None:
-    """Compile everything now, so that the first estimate does not wait."""
-    from .warmup import warmup as compile_all
-
-    print(f"compiled in {compile_all():.1f} s")

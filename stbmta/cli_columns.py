@@ -83,6 +83,12 @@ def bags_of(
         shares = pd.get_dummies(frame[categories], columns=categories, dtype=np.float64)
         features = pd.concat([features, shares], axis=1)
     groups = [_labels(frame[key]) for key in keys]
+    for key, group in zip(keys, groups, strict=True):
+        count = int((group == "NA").sum()) if group.dtype.kind not in "fiub" else 0
+        if count:
+            tell(
+                f"{count} rows have the label NA in {key}; that is taken for a name, not for a missing label"
+            )
     labels: Any = groups[0].to_numpy()
     if len(keys) > 1:
         labels = np.empty(len(frame), dtype=object)

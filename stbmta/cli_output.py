@@ -19,6 +19,9 @@ MATRICES = (".npz", ".parquet")
 PICTURES = (".png", ".pdf", ".svg")
 PAGES = (".html",)
 
+# Labels longer than this may take several lines where other columns need the room.
+_WIDEST = 24
+
 
 def check_targets(
     targets: Mapping[str, tuple[Path | None, tuple[str, ...]]], force: bool, source: str = ""
@@ -119,8 +122,11 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def print_table(frame: Any, title: str = "", *, rows: int = 40) -> None:
-    """Print a pandas data frame as a table; columns that do not fit, and later rows, are left out and counted."""
+def print_table(frame: Any, *, rows: int = 40, wrap_last: bool = False) -> None:
+    """Print a pandas data frame as a table; columns that do not fit, and later rows, are left out and counted.
+
+    The last column may be text of any length: with `wrap_last` it is shown in several lines.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -133,11 +139,13 @@ def print_table(frame: Any, title: str = "", *, rows: int = 40) -> None:
         max(len(str(name)), *map(len, column)) + 3 for name, column in zip(shown.columns, cells, strict=True)
     ]
     fitting = max(1, int(np.searchsorted(np.cumsum(widths), console.width - 1)))
-    table = Table(
-        box=SIMPLE_HEAD, title=Text(title) if title else None, title_justify="left", title_style="bold"
-    )
-    for name, kind in list(zip(shown.columns, shown.dtypes, strict=True))[:fitting]:
-        table.add_column(Text(str(name)), justify="right" if kind.kind in "fiub" else "left", no_wrap=True)
+    if wrap_last:
+        fitting = len(widths)
+    table = Table(box=SIMPLE_HEAD)
+    for k, (name, kind) in enumerate(list(zip(shown.columns, shown.dtypes, strict=True))[:fitting]):
+        folds = wrap_last and (k == len(widths) - 1 or widths[k] > _WIDEST)
+        side: Any = "right" if kind.kind in "fiub" else "left"
+        table.add_column(Text(str(name)), justify=side, no_wrap=not folds, overflow="fold")
     for row in zip(*cells[:fitting], strict=True):
         table.add_row(*map(Text, row))
     console.print(table)

@@ -130,7 +130,7 @@ def neighbors(
         how = "chosen by K-fold" if zeta is None else "as given"
         counts = tests.sum(axis=1) - 1
         print(f"zeta = {threshold:.4g} ({how}); {counts.mean():.3g} neighbors a bag besides itself")
-        output.print_table(_neighbor_lists(table, s, tests))
+        output.print_table(_neighbor_lists(table, s, tests), wrap_last=True)
 
 
 @reads_data

@@ -234,7 +234,9 @@ def test_labels_stay_what_they_are(run, folder):
     (folder / "codes.csv").write_text(
         "zip,country,x\n" + "007,NA,1\n007,NA,2\n007,NA,4\n012,DE,3\n012,DE,5\n"
     )
-    found = json.loads(ok(run("estimate", "codes.csv", "--by", "zip,country", "--json")).stdout)
+    done = ok(run("estimate", "codes.csv", "--by", "zip,country", "--json"))
+    assert "3 rows have the label NA in country; that is taken for a name" in done.stderr
+    found = json.loads(done.stdout)
     assert [(bag["zip"], bag["country"]) for bag in found["bags"]] == [("007", "NA"), ("012", "DE")]
     (folder / "codes.csv").write_text("id,x\n" + "7,1\n7,2\n7,4\n12,3\n12,5\n")
     found = json.loads(ok(run("estimate", "codes.csv", "--by", "id", "--json")).stdout)
@@ -317,6 +319,35 @@ def test_many_rows_and_columns_are_cut_and_counted(run, folder):
     assert "(10 more rows and" in done.stdout
     assert "more columns; --out FILE writes all)" in done.stdout
     assert "[bold]" in done.stdout  # names are text, not markup
+
+
+def test_lists_of_neighbors_are_shown_whole(run, folder):
+    """Long names take several lines; the list of neighbors is what the user asked for."""
+    frame = pd.read_csv("clean.csv")
+    frame["city"] = "the very old city of " + frame["city"] + " in the middle of nowhere"
+    frame.to_csv("long.csv", index=False)
+    done = ok(run("neighbors", "long.csv", "--by", "city,weather", "--zeta", "9"))
+    assert "nearest first" in done.stdout
+    assert "more columns" not in done.stdout
+    assert done.stdout.split().count("Kyiv") > 3
+
+
+def test_commands_stand_in_groups(run):
+    text = ok(run("--help")).stdout
+    order = [
+        "On your data",
+        "estimate",
+        "neighbors",
+        "mmd",
+        "From theory",
+        "plan",
+        "On this package",
+        "info",
+        "warmup",
+    ]
+    places = [text.index(f" {name} ") for name in order]
+    assert places == sorted(places)
+    assert "─ Commands ─" not in text  # every command has its group
 
 
 COMPLETE = {
