@@ -1,10 +1,11 @@
 """The command ``stbmta bench``: this package and others side by side."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from .cli_output import print_json
 
 if TYPE_CHECKING:
     from stbmta.benchmarks.report import Bench
@@ -64,7 +65,7 @@ def bench(
         with atomic_write(out, "wb") as file:
             growth.draw(found.growth).savefig(file, dpi=150, format="png")
     if as_json:
-        print(json.dumps(found.to_dict()))
+        print_json(found.to_dict())
         return
     _show(found)
     if found.growth:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from .cli_errors import ClearErrors
+from .cli_output import print_json
 
 __all__ = ["register"]
 
@@ -192,7 +193,7 @@ def _run(work: Callable[[], Any], draw: Callable[[Any, Path], None], out: Path, 
     draw(found, out / "figure.png")
     if as_json:
         rows = json.loads(frame.to_json(orient="records"))
-        print(json.dumps({"seconds": found.seconds, "elapsed": elapsed, "rows": rows}))
+        print_json({"seconds": found.seconds, "elapsed": elapsed, "rows": rows})
         return
     print(text)
     print(f"\n{found.seconds:.0f} s of work in all processes together; this run took {elapsed:.0f} s.")

@@ -1,10 +1,11 @@
 """The commands about size: ``stbmta plan-compute`` and ``stbmta bench-scale``."""
 
-import json
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+
+from .cli_output import print_json
 
 __all__ = ["register"]
 
@@ -79,7 +80,7 @@ def plan_compute(
         for one in (list(_Kind) if kind is None else kind)
     ]
     if as_json:
-        print(json.dumps([plan.to_dict() for plan in plans]))
+        print_json([plan.to_dict() for plan in plans])
         return
     titles: dict[Any, str] = {
         "linear": "Means (linear kernel)",
@@ -118,7 +119,7 @@ def bench_scale(
         else:
             found[one.value] = scale.dask_overhead(*((40_000,) if quick else ()))
     if as_json:
-        print(json.dumps({name: [asdict(run) for run in runs] for name, runs in found.items()}))
+        print_json({name: [asdict(run) for run in runs] for name, runs in found.items()})
         return
     tables = {"linear": _linear_table, "features": _feature_table, "dask": _dask_table}
     for name, runs in found.items():

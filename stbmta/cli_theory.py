@@ -1,12 +1,13 @@
 """The commands about theory: ``stbmta threshold``, ``stbmta bound`` and ``stbmta plan``."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+
+from .cli_output import print_json
 
 __all__ = ["register"]
 
@@ -260,15 +261,8 @@ def _show(columns: Mapping[str, Sequence[Any]], as_json: bool) -> None:
     """Print a table, or one JSON object for each row."""
     if as_json:
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        print(json.dumps([{k: _plain(v) for k, v in row.items()} for row in rows], allow_nan=False))
+        print_json(rows)
         return
     from stbmta.theory._table import format_table
 
     print(format_table(columns))
-
-
-def _plain(value: Any) -> Any:
-    """Numbers that JSON does not have: nan is null, infinity a string."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else "inf"
-    return value

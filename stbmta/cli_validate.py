@@ -1,11 +1,12 @@
 """The command ``stbmta validate``: does every statement hold, how tight is it, and could the check have failed?"""
 
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from .cli_output import print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -117,7 +118,7 @@ def _validate(
 
     report = run(out, scale=cast(Scale, scale), seed=seed, only=check or (), jobs=jobs, resume=resume)
     if as_json:
-        print(json.dumps(report.to_dict()))
+        print_json(report.to_dict())
     else:
         _show(console, report, verbose)
     return not report.violated
@@ -138,7 +139,7 @@ def _mutate(
         raise ValueError("--check chooses checks; --mutate runs all mutations. Give one of them.")
     report = run(out / "mutations", seed=seed, jobs=jobs, resume=resume)
     if as_json:
-        print(json.dumps(report.to_dict()))
+        print_json(report.to_dict())
     else:
         _show_mutations(console, report)
     return report.good
@@ -150,7 +151,7 @@ def _show_list(console: "Console", as_json: bool) -> None:
     from stbmta.validation.catalog import CHECKS
 
     if as_json:
-        print(json.dumps([{"id": c.id, "title": c.title, "labels": c.labels} for c in CHECKS]))
+        print_json([{"id": c.id, "title": c.title, "labels": c.labels} for c in CHECKS])
         return
     table = Table("check", "claim", "label in the paper")
     for check in CHECKS:
