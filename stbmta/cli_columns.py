@@ -211,7 +211,8 @@ def _complete_rows(
         )
         if lost:
             shown = ", ".join(" ".join(map(str, label)) for label in sorted(lost, key=str)[:5])
-            tell(f"{len(lost)} bags lost all their rows: {shown}{', ...' if len(lost) > 5 else ''}")
+            bags = "1 bag lost all its rows" if len(lost) == 1 else f"{len(lost)} bags lost all their rows"
+            tell(f"{bags}: {shown}{', ...' if len(lost) > 5 else ''}")
         return ~bad
     row, place = (int(k) for k in np.argwhere(missing)[0])
     counts = {name: int(n) for name, n in zip([*keys, *names], missing.sum(axis=0), strict=True) if n}

@@ -104,7 +104,7 @@ def neighbors(
 
     with working(f"comparing {len(table.bags)} bags"):
         s = bag_statistics(table.bags, chosen)
-        threshold = tune_stb(table.bags, s.kernel, gamma=0.0, rng=seed).zeta if zeta is None else zeta
+        threshold = tune_stb(table.bags, s.kernel, rng=seed).zeta if zeta is None else zeta
         tests = similar(s, threshold)
     frame = _neighbor_pairs(table, s, tests, threshold)
     if out is not None:

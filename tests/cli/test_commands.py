@@ -92,8 +92,13 @@ def test_the_table_for_people(run, folder):
     assert "6 bags, 60 rows, 2 columns" in done.stdout
     assert "zeta =" in done.stdout
     assert "Kyiv" in done.stdout
-    done = ok(run("neighbors", "clean.csv", "--by", "city"))
-    assert "chosen by K-fold" in done.stdout
+    done = ok(run("neighbors", "clean.csv", "--by", "city", "--json"))
+    # The same threshold, and so the same neighbors, as in the estimate.
+    est = reference(pd.read_csv("clean.csv"))
+    found = json.loads(done.stdout)
+    assert found["zeta"] == ("inf" if np.isinf(est.zeta_) else est.zeta_)
+    assert len(found["pairs"]) == est.neighbors_.sum() - 6
+    assert "chosen by K-fold" in ok(run("neighbors", "clean.csv", "--by", "city")).stdout
 
 
 def test_outputs_of_every_kind(run, folder):
@@ -186,7 +191,7 @@ def test_missing_values_are_dropped_only_when_asked(run, folder):
     frame.loc[frame["city"] == "Oslo", "warm"] = np.nan
     frame.to_csv("lost.csv", index=False)
     done = ok(run("estimate", "lost.csv", "--by", "city", "--drop-missing"))
-    assert "1 bags lost all their rows: Oslo" in done.stderr
+    assert "1 bag lost all its rows: Oslo" in done.stderr
 
 
 def test_an_index_column_is_no_feature(run, folder):
