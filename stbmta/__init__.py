@@ -38,12 +38,18 @@ from .tuning import tune_stb
 
 # Loaded when first used: what needs scikit-learn, statsmodels, pandas or matplotlib.
 _LAZY = {
+    "Adaptive": "adaptive",
+    "ClusteredMTA": "comparators",
+    "ConvexAggregation": "estimators_beyond",
     "JamesStein": "estimators",
     "MTA": "estimators",
     "NaiveMean": "estimators",
     "PairPValues": "pairs",
     "RKMSE": "estimators",
     "STB": "estimators",
+    "SpectralKMSE": "comparators",
+    "SpectralShrinkage": "estimators_beyond",
+    "WaterFilling": "estimators_beyond",
     "pair_pvalues": "pairs",
 }
 _LAZY_MODULES = {"datasets", "estimators", "plotting", "theory", "validation"}
@@ -53,8 +59,11 @@ __all__ = [
     "RBF",
     "RKMSE",
     "STB",
+    "Adaptive",
     "BagStatistics",
     "Bags",
+    "ClusteredMTA",
+    "ConvexAggregation",
     "JamesStein",
     "KernelMeans",
     "Laplacian",
@@ -64,6 +73,9 @@ __all__ = [
     "PairPValues",
     "Polynomial",
     "Precomputed",
+    "SpectralKMSE",
+    "SpectralShrinkage",
+    "WaterFilling",
     "bag_statistics",
     "cross_statistics",
     "datasets",

@@ -23,10 +23,13 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Base:
-    """The bags whose naive means the weights combine, where they are not those that were fitted."""
+    """The bags whose naive means the weights combine, where they are not those that were fitted.
+
+    Their statistics may be left to be computed when needed.
+    """
 
     bags: Bags
-    statistics: BagStatistics
+    statistics: BagStatistics | None
 
 
 class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -58,13 +61,12 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         self.statistics_ = bag_statistics(bags, self.kernel, n_threads=self.n_threads, client=self.client)
         self.kernel_ = self.statistics_.kernel
         self.weights_ = self._find_weights(bags, self.statistics_)
-        base = self._base_statistics()
-        self.embedding_ = KernelMeans(
-            self._base_bags(), self.kernel_, self.weights_, self.labels_, statistics=base
-        )
+        bags, base = self._base_bags(), self._base_statistics()
+        self.embedding_ = KernelMeans(bags, self.kernel_, self.weights_, self.labels_, statistics=base)
         self.__dict__.pop("means_", None)  # of an earlier fit
-        if base.means is not None:
-            self.means_ = self.weights_ @ base.means
+        if self.statistics_.means is not None:
+            means = base.means if base is not None else bags.means()
+            self.means_ = self.weights_ @ means
         return self
 
     def _find_weights(self, bags: Bags, s: BagStatistics) -> Any:
@@ -148,7 +150,7 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         """Return the bags whose naive means the weights combine."""
         return self.bags_ if self._base is None else self._base.bags
 
-    def _base_statistics(self) -> BagStatistics:
+    def _base_statistics(self) -> BagStatistics | None:
         return self.statistics_ if self._base is None else self._base.statistics
 
     def _naive_error(self) -> Array | None:

@@ -4,7 +4,7 @@ Step 6 of the way of the data: ``fit`` goes from bags to weights, and keeps W an
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from . import weights as _weights
 from .bags import Bags
 from .estimator_base import BagEstimator, Base
 from .estimator_large import LargeFit
+from .fission import tune_stb_fission
 from .kernels import Kernel
 from .similarity import gaussian_neighbors, known_mse, neighbors
 from .statistics import BagStatistics, bag_statistics
@@ -220,7 +221,10 @@ class STB(LargeFit):
         rng: np.random.Generator,
         sample: Callable[[Any, np.random.Generator], Bags] = lambda bags, rng: bags,
     ) -> None:
-        """Set zeta_, gamma and c_, by K-fold on a sample of the bags where they are None."""
+        """Set zeta_, gamma and c_, by K-fold on a sample of the bags where they are None.
+
+        Single points of known variance have nothing to leave out; their noise is split instead.
+        """
         self.tuning_: Tuning | None = None
         theory = isinstance(self.gamma, str)
         if theory and self.gamma != "theory":
@@ -228,18 +232,20 @@ class STB(LargeFit):
         self.zeta_, self.c_ = self.zeta, self.c
         self._gamma: Any = self.gamma
         if self.zeta is None or self.gamma is None or (theory and self.c is None):
-            self.tuning_ = tune_stb(
-                sample(bags, rng),
-                kernel,
-                zeta=self.zeta,
-                gamma=self.gamma,
-                c=self.c if theory else None,
-                variance=self.variance,
-                n_folds=self.n_folds,
-                rng=rng,
-                n_threads=self.n_threads,
-                client=self.client,
-            )
+            scored = sample(bags, rng)
+            common: dict[str, Any] = {
+                "zeta": self.zeta,
+                "gamma": self.gamma,
+                "c": self.c if theory else None,
+                "rng": rng,
+                "n_threads": self.n_threads,
+            }
+            if self.variance is not None and scored.sizes.max() == 1:
+                self.tuning_ = tune_stb_fission(scored, self.variance, **common)
+            else:
+                self.tuning_ = tune_stb(
+                    scored, kernel, variance=self.variance, n_folds=self.n_folds, client=self.client, **common
+                )
             self.zeta_ = self.tuning_.zeta
             self.c_ = self.tuning_.c
             self._gamma = "theory" if theory else self.tuning_.gamma
@@ -265,13 +271,14 @@ class MTA(BagEstimator):
     Parameters
     ----------
     kernel : Kernel or str, default="linear"
-    similarity : {"constant", "stb"}, default="constant"
-        All pairs alike (MTA const), or the outcome of the similarity tests (MTA stb).
+    similarity : {"constant", "minimax", "stb"}, default="constant"
+        All pairs alike (MTA const), as similar as the average distance or, for "minimax", the largest distance of the
+        naive means suggests; or the outcome of the similarity tests (MTA stb).
     zeta : float, optional
         The threshold of the tests, for "stb". None: the one that K-fold chooses for STB.
     gamma : float, optional
-        How strongly tasks pull on each other. None: 1 for "constant", which needs no tuning; for "stb"
-        chosen by K-fold.
+        How strongly tasks pull on each other. None: 1 for "constant" and "minimax", which need no tuning (Feldman
+        et al. 2014); for "stb" chosen by K-fold.
     variance : float, optional
         The variance of each coordinate, if it is known (linear kernel).
     n_folds : int, default=5
@@ -321,11 +328,12 @@ class MTA(BagEstimator):
 
     def _find_weights(self, bags: Bags, s: BagStatistics) -> Array:
         mse = None if self.variance is None else known_mse(s, self.variance)
-        if self.similarity == "constant":
+        if self.similarity in ("constant", "minimax"):
             self.gamma_ = 1.0 if self.gamma is None else float(self.gamma)
-            return _weights.mta_constant(s, self.gamma_, mse=mse)
+            kind: Literal["inverse", "minimax"] = "minimax" if self.similarity == "minimax" else "inverse"
+            return _weights.mta_constant(s, self.gamma_, constant=kind, mse=mse)
         if self.similarity != "stb":
-            raise ValueError(f"similarity must be 'constant' or 'stb', found {self.similarity!r}.")
+            raise ValueError(f"similarity must be 'constant', 'minimax' or 'stb', found {self.similarity!r}.")
         rng = np.random.default_rng(self.random_state)
         if self.zeta is None:
             tuning = tune_stb(

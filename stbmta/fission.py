@@ -21,7 +21,7 @@ from .grid import NeighborPaths, neighbor_paths
 from .similarity import known_mse
 from .statistics import BagStatistics, bag_statistics
 from .truth import Truth, known_means
-from .tuning import Tuning, default_zetas
+from .tuning import Tuning, default_scored, default_zetas
 
 __all__ = ["Fission", "FissionTuning", "choose_stb", "fission", "tune_stb_fission"]
 
@@ -164,7 +164,8 @@ def tune_stb_fission(
 
     Notes
     -----
-    Time that of :func:`stbmta.grid.neighbor_paths`, once a draw.
+    Time that of :func:`stbmta.grid.neighbor_paths`, once a draw. Of very many bags only some are scored, drawn at
+    random; all serve as neighbors.
 
     Examples
     --------
@@ -181,11 +182,20 @@ def tune_stb_fission(
         grid = np.array([float(zeta)])
     generator = np.random.default_rng(rng)
     s = bag_statistics(bags, n_threads=n_threads)
+    count = default_scored(len(s))
+    scored = np.sort(generator.permutation(len(s))[:count]) if count < len(s) else None
     drawn = []
     for _ in range(n_draws):
         parts = fission(s, variance, amount=amount, rng=generator)
         drawn.append(
-            neighbor_paths(parts.statistics, parts.truth, grid, variance=parts.variance, n_threads=n_threads)
+            neighbor_paths(
+                parts.statistics,
+                parts.truth,
+                grid,
+                variance=parts.variance,
+                bags=scored,
+                n_threads=n_threads,
+            )
         )
     return choose_stb(drawn, gamma=gamma, c=c, amount=amount)
 

@@ -183,6 +183,7 @@ def neighbor_paths(
     zetas: npt.ArrayLike,
     *,
     variance: float | None = None,
+    bags: npt.ArrayLike | None = None,
     n_threads: int | None = None,
 ) -> NeighborPaths:
     r"""Follow the neighbors of every bag over a grid of thresholds.
@@ -196,6 +197,8 @@ def neighbor_paths(
         The thresholds; infinity averages all bags.
     variance : float, optional
         The known variance of each coordinate (linear kernel): use the tests of eq. deftestsgaus.
+    bags : array-like of int, optional
+        Follow only these bags; all serve as neighbors.
     n_threads : int, optional
         It does not change the result.
 
@@ -224,26 +227,27 @@ def neighbor_paths(
     gram, cross, norms = inner_products(s, truth)
     mse = naive_errors(s, variance)
     B = len(s)
+    chosen = np.arange(B) if bags is None else np.asarray(bags, dtype=np.int64)
+    step = max(1, B // 256) if bags is None else 1
     found = np.empty((B, len(grid), 4))
     arguments = (gram, gram.sum(axis=1), cross, mse, variance is None, grid)
-    step = max(1, B // 256)
     run(
         [
-            partial(jit_paths.neighbor_paths, *arguments, i, min(i + step, B), found)
-            for i in range(0, B, step)
+            partial(jit_paths.neighbor_paths, *arguments, int(i), min(int(i) + step, B), found)
+            for i in chosen[::step]
         ],
         n_threads,
     )
-    counts, ab, bb, bm = (np.ascontiguousarray(found[..., k].T) for k in range(4))
+    counts, ab, bb, bm = (np.ascontiguousarray(found[chosen, :, k].T) for k in range(4))
     return NeighborPaths(
         zetas=grid,
         counts=counts,
         ab=ab,
         bb=bb,
         bm=bm,
-        aa=np.diagonal(gram).copy(),
-        am=np.diagonal(cross).copy(),
-        mm=norms,
+        aa=np.diagonal(gram)[chosen],
+        am=np.diagonal(cross)[chosen],
+        mm=norms[chosen],
     )
 
 

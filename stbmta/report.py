@@ -7,6 +7,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from .bags import Bags
+from .certificates import Certificate, certify
 from .kernels import Kernel
 from .statistics import BagStatistics, labels_index
 from .tuning import unbiased_risk
@@ -28,7 +29,7 @@ class EstimatorReport:
     weights_: Any
     means_: npt.NDArray[np.float64]
 
-    def _base_statistics(self) -> BagStatistics:
+    def _base_statistics(self) -> BagStatistics | None:
         raise NotImplementedError
 
     def _naive_error(self) -> npt.NDArray[np.float64] | None:
@@ -74,6 +75,8 @@ class EstimatorReport:
             facts.append(("Avg. naive error:", f"{frame['naive_error'].mean():.4g}"))
         if "estimated_error" in frame:
             facts.append(("Avg. estimated:", f"{frame['estimated_error'].mean():.4g}"))
+        if getattr(self, "variance", None) is not None and self._base_statistics() is self.statistics_:
+            facts.append(("Certified factor:", f"{self.certificate().factors.mean():.3g} (95 %, average)"))
         facts_format = {**fmt_params, "data_fmts": ["%s"], "colsep": "   "}
         half = -(-len(facts) // 2)
         title = f"{type(self).__name__} estimates of {len(frame)} means"
@@ -106,6 +109,32 @@ class EstimatorReport:
             )
         result.add_extra_txt(notes)
         return result
+
+    def certificate(self, alpha: float = 0.05, *, variance: float | None = None) -> Certificate:
+        """Bound the squared errors of all estimates at once, with probability 1 - alpha.
+
+        The bounds hold although the weights were chosen on the same data; see :func:`stbmta.certificates.certify`.
+
+        Parameters
+        ----------
+        alpha : float, default=0.05
+        variance : float, optional
+            The known variance of each coordinate, if the estimator was not told; the points must be Gaussian and
+            isotropic.
+
+        Returns
+        -------
+        Certificate
+        """
+        check_is_fitted(self)
+        known = getattr(self, "variance", None) if variance is None else variance
+        if known is None:
+            raise ValueError("a certificate needs the known variance of the coordinates: give variance=...")
+        if self._base_statistics() is not self.statistics_:
+            raise ValueError(
+                "a certificate is for weights of the fitted bags' own means; these are of parts of bags or of points."
+            )
+        return certify(self.weights_, self.statistics_, known, alpha)
 
     def to_frame(self) -> Any:
         """Return one row a bag: size, neighbors, errors before and after, and the estimated mean.

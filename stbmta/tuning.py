@@ -30,10 +30,13 @@ Indices = npt.NDArray[np.int64]
 
 # Where the oracle's choices lie in the paper's experiments, and some way beyond; infinity averages all bags.
 _ZETAS = np.append(np.round(np.arange(0.0, 5.01, 0.1), 10), np.inf)
-# In the test with known variance equal means are at distance 2 on average.
-_GAUSSIAN_ZETAS = np.append(np.round(np.arange(1.5, 5.01, 0.05), 10), np.inf)
+# In the test with known variance equal means are at distance 2 on average, and beyond 3 a neighbor does harm.
+_GAUSSIAN_ZETAS = np.append(np.round(np.arange(1.5, 4.01, 0.05), 10), np.inf)
 _GAMMAS = np.round(np.linspace(0.0, 1.0, 21), 10)
 _CS = np.r_[0.0, np.round(np.geomspace(0.01, 10.0, 31), 10)]
+# Folds that are worth scoring, by drawing them several times where bags are few.
+_ENOUGH = 500
+_MOST_DRAWS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +96,11 @@ def default_zetas(known_variance: bool = False) -> Array:
     return (_GAUSSIAN_ZETAS if known_variance else _ZETAS).copy()
 
 
+def default_scored(n_bags: int) -> int:
+    """Return how many estimates are worth following through their neighbors, O(B^2) each, to choose parameters."""
+    return max(200, int(1e9) // n_bags**2)
+
+
 def tune_stb(
     bags: Bags,
     kernel: Kernel | str = "linear",
@@ -103,6 +111,8 @@ def tune_stb(
     zetas: npt.ArrayLike | None = None,
     variance: float | None = None,
     n_folds: int = 5,
+    n_draws: int | None = None,
+    max_scored: int | None = None,
     rng: RNG = None,
     n_threads: int | None = None,
     client: Any = None,
@@ -128,6 +138,12 @@ def tune_stb(
         The known variance of each coordinate (linear kernel): use the tests of eq. deftestsgaus.
     n_folds : int, default=5
         At most; a bag of N points has at most N folds.
+    n_draws : int, optional
+        How often to draw the folds anew; the scores are averaged. None: so often that about 500 folds are
+        scored, 10 times at most. With few bags one draw is a matter of luck.
+    max_scored : int, optional
+        Score so many folds of a draw at most, chosen at random; all bags serve as neighbors. None: about
+        :math:`10^9 / B^2`, at least 200; more would cost more than all the rest and hardly change the choice.
     rng : {None, int, numpy.random.Generator}, optional
         Draws the folds.
     n_threads : int, optional
@@ -140,7 +156,7 @@ def tune_stb(
 
     Notes
     -----
-    Time that of :func:`stbmta.bag_statistics`, and O(n_folds * sum |V_i|^2) for following the neighbors.
+    Time that of :func:`stbmta.bag_statistics`, once a draw, and O(max_scored * |V|^2) for following the neighbors.
     Heuristic: the score is unbiased for each fixed threshold at a bag size reduced by one fold, but the
     minimum of noisy scores is not.
 
@@ -159,9 +175,17 @@ def tune_stb(
         grid = np.unique(np.asarray(zetas, dtype=np.float64))
     else:
         grid = default_zetas(variance is not None)
-    paths, ends, bag_of = _fold_paths(
-        bags, as_kernel(kernel).resolve(bags), grid, variance, n_folds, rng, n_threads, client
-    )
+    generator = np.random.default_rng(rng)
+    if n_draws is None:
+        n_draws = int(np.clip(_ENOUGH // np.minimum(bags.sizes, n_folds).sum(), 1, _MOST_DRAWS))
+    if max_scored is None:
+        max_scored = default_scored(len(bags))
+    kernel = as_kernel(kernel).resolve(bags)
+    drawn = [
+        _fold_paths(bags, kernel, grid, variance, n_folds, max_scored, generator, n_threads, client)
+        for _ in range(n_draws)
+    ]
+    paths, ends, bag_of = (np.concatenate(parts) for parts in zip(*drawn, strict=True))
     # Each bag counts alike, whatever its number of folds.
     share = 1 / np.bincount(bag_of, minlength=len(bags))[bag_of]
     n_scored = len(np.unique(bag_of))
@@ -230,7 +254,8 @@ def _fold_paths(
     zetas: Array,
     variance: float | None,
     n_folds: int,
-    rng: RNG,
+    max_scored: int,
+    rng: np.random.Generator,
     n_threads: int | None,
     client: Any,
 ) -> tuple[Array, Array, npt.NDArray[np.int64]]:
@@ -239,6 +264,16 @@ def _fold_paths(
     if variance is None:
         bags.require_size(2, "its variance")
     shuffled, offsets, bag_of = bags.folds(n_folds, rng)
+    scored = np.flatnonzero(bags.sizes[bag_of] - np.diff(offsets) >= least_left)
+    if len(scored) == 0:
+        raise ValueError(
+            f"no bag has the {least_left + 1} rows that choosing parameters by folds needs "
+            f"(n_samples={bags.sizes.max()}); give zeta and gamma."
+        )
+    if len(scored) > max_scored:
+        offsets, bag_of, scored = _only(
+            np.sort(rng.choice(scored, max_scored, replace=False)), offsets, shuffled.offsets
+        )
     sums, own, diagonal = _fold_sums(shuffled, offsets, bag_of, kernel, n_threads, client)
     first = np.searchsorted(bag_of, np.arange(len(bags)))
     counts = bags.sizes.astype(np.float64)
@@ -251,12 +286,6 @@ def _fold_paths(
     else:
         known = bags.dim * variance
         mse = known / counts
-    scored = np.flatnonzero(bags.sizes[bag_of] - np.diff(offsets) >= least_left)
-    if len(scored) == 0:
-        raise ValueError(
-            f"no bag has the {least_left + 1} rows that choosing parameters by folds needs "
-            f"(n_samples={bags.sizes.max()}); give zeta and gamma."
-        )
     paths = np.empty((len(scored), len(zetas), 4))
     ends = np.empty((len(scored), 2))
     step = max(1, len(scored) // 256)
@@ -272,6 +301,13 @@ def _fold_paths(
         n_threads,
     )
     return paths, ends, bag_of[scored]
+
+
+def _only(chosen: Indices, offsets: Indices, bag_offsets: Indices) -> tuple[Indices, Indices, Indices]:
+    """Join the folds that are not chosen: offsets and bags of what is left, and where the chosen ones are."""
+    starts = np.unique(np.r_[bag_offsets, offsets[chosen], offsets[chosen + 1]])
+    bag_of = np.searchsorted(bag_offsets, starts[:-1], side="right") - 1
+    return starts, bag_of, np.searchsorted(starts, offsets[chosen])
 
 
 def _fold_sums(

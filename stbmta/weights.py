@@ -185,7 +185,7 @@ def mta_constant(
     s: BagStatistics,
     gamma: float = 1.0,
     *,
-    constant: Literal["inverse", "mean"] = "inverse",
+    constant: Literal["inverse", "mean", "minimax"] = "inverse",
     mse: npt.ArrayLike | None = None,
 ) -> Array:
     r"""Return the weights of MTA const: every pair of tasks is equally similar.
@@ -198,10 +198,12 @@ def mta_constant(
     s : BagStatistics
     gamma : float, default=1.0
         How strongly; 1 needs no tuning with the inverse constant (Feldman et al. 2014).
-    constant : {"inverse", "mean"}, default="inverse"
+    constant : {"inverse", "mean", "minimax"}, default="inverse"
         "inverse": :math:`a = 2 / \bar\Delta^2`, as Feldman et al. derive it and the authors' code has it:
         the farther apart the means, the less they say about each other. "mean": :math:`a = \bar\Delta^2`,
-        as the paper's text prints it. Only the product of gamma and a matters.
+        as the paper's text prints it. "minimax": :math:`a = 2 / \max |\hat\mu_i - \hat\mu_j|^2`, for means anywhere
+        within the range of the naive ones (Feldman et al. 2014, there for numbers: the squared range). Only the
+        product of gamma and a matters.
     mse : array-like of shape (B,), optional
         The squared errors of the naive means, if they are known. Distances then come from them too.
 
@@ -219,18 +221,22 @@ def mta_constant(
            [0.0625, 0.9375]])
     """
     gamma = _at_least_zero(gamma, "gamma")
-    if constant not in ("inverse", "mean"):
-        raise ValueError(f"constant must be 'inverse' or 'mean', found {constant!r}.")
+    if constant not in ("inverse", "mean", "minimax"):
+        raise ValueError(f"constant must be 'inverse', 'mean' or 'minimax', found {constant!r}.")
     error = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
     B = len(s)
     if B == 1 or gamma == 0:
         return np.eye(B)
-    distances = s.mmd2(unbiased=False) - error[:, None] - error[None, :]
-    np.fill_diagonal(distances, 0.0)
-    average = np.maximum(distances, 0.0).sum() / (B * (B - 1))
-    if constant == "inverse" and average == 0:
+    distances = s.mmd2(unbiased=False)
+    if constant == "minimax":
+        typical = float(distances.max())
+    else:
+        distances -= error[:, None] + error
+        np.fill_diagonal(distances, 0.0)
+        typical = float(np.maximum(distances, 0.0).sum() / (B * (B - 1)))
+    if constant != "mean" and typical == 0:
         return np.broadcast_to(_inverse_variance(error), (B, B)).copy()
-    strength = gamma * (2 / average if constant == "inverse" else average)
+    strength = gamma * (typical if constant == "mean" else 2 / typical)
     # I + strength * D (I - 11'/B): a diagonal and a matrix of rank one, inverted by Sherman-Morrison.
     kept = 1 / (1 + strength * error)
     pulled = strength * error * kept / B

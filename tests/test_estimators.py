@@ -263,7 +263,7 @@ def test_bad_parameters(table):
     bags = Bags.from_groups(*table)
     with pytest.raises(ValueError, match="gamma must be a number, 'theory' or None"):
         STB(gamma="best").fit(bags)
-    with pytest.raises(ValueError, match="similarity must be 'constant' or 'stb'"):
+    with pytest.raises(ValueError, match="similarity must be 'constant', 'minimax' or 'stb'"):
         MTA(similarity="other").fit(bags)
     with pytest.raises(ValueError, match="bag 'b' .* has 1 row .*drop_small"):
         STB(zeta=1.0).fit(Bags.from_list([[1.0, 2.0], [1.0]], labels=["a", "b"]))

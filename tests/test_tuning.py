@@ -52,7 +52,7 @@ def test_fold_scores_agree_with_the_oracle(kernel, oracle, arrays, n_folds):
     rng = np.random.default_rng(len(arrays))
     bags = Bags.from_list([a + rng.normal(size=a.shape) for a in arrays])
     for zeta in (0.0, 0.8, 3.0, np.inf):
-        found = tune_stb(bags, kernel, zeta=zeta, gamma=0.3, n_folds=n_folds, rng=5)
+        found = tune_stb(bags, kernel, zeta=zeta, gamma=0.3, n_folds=n_folds, n_draws=1, rng=5)
         expected = oracle_risk(oracle, bags, n_folds, 5, zeta, 0.3)
         assert found.risk[0, 0] == pytest.approx(expected, rel=1e-9, abs=1e-11)
         assert found.gamma == 0.3

@@ -16,16 +16,24 @@ __all__ = ["fold_paths"]
 
 @compiled
 def _sum_with(gram, j, members, count):
-    """Return the sum of gram[j, members[:count]], in two chains."""
-    even, odd = 0.0, 0.0
+    """Return the sum of gram[j, members[:count]], in eight chains: one would wait for each addition."""
+    row = gram[j]
+    a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     k = 0
-    while k + 2 <= count:
-        even += gram[j, members[k]]
-        odd += gram[j, members[k + 1]]
-        k += 2
-    if k < count:
-        even += gram[j, members[k]]
-    return even + odd
+    while k + 8 <= count:
+        a += row[members[k]]
+        b += row[members[k + 1]]
+        c += row[members[k + 2]]
+        d += row[members[k + 3]]
+        e += row[members[k + 4]]
+        f += row[members[k + 5]]
+        g += row[members[k + 6]]
+        h += row[members[k + 7]]
+        k += 8
+    while k < count:
+        a += row[members[k]]
+        k += 1
+    return ((a + b) + (c + d)) + ((e + f) + (g + h))
 
 
 @compiled

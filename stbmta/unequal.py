@@ -1,0 +1,171 @@
+r"""Bags of unequal size: tests with both variances, and weights by water-filling.
+
+The paper's guarantee is relative to the largest error of all bags, so a large bag may be dragged away by small ones.
+Water-filling minimizes a bound with each bag's own error, which is never above the error of the naive mean.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from .statistics import BagStatistics
+
+__all__ = ["distances", "fill", "pair_neighbors", "water_filling"]
+
+Array = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64] | slice
+
+
+def pair_neighbors(s: BagStatistics, zeta: float, *, mse: npt.ArrayLike | None = None) -> npt.NDArray[np.bool_]:
+    r"""Find neighbors by tests that use the variances of both bags.
+
+    .. math:: T_{ij} = 1 \iff U_{ij} \le \zeta \, \frac{s_i^2 + s_j^2}{2}
+
+    Symmetric. With equal errors it is :func:`stbmta.neighbors`.
+
+    Parameters
+    ----------
+    s : BagStatistics
+    zeta : float
+        At least 0; infinity lets everybody in.
+    mse : array-like of shape (B,), optional
+        The squared errors of the naive means; their estimates by default.
+
+    Notes
+    -----
+    Heuristic. It lets more small bags into the neighborhood of a large one, so it goes with weights that know
+    how good each bag is, such as :func:`water_filling`.
+
+    Examples
+    --------
+    >>> from stbmta import Bags, bag_statistics
+    >>> s = bag_statistics(Bags.from_list([[0.0, 2.0], [1.0, 3.0], [9.0, 9.5]]))
+    >>> pair_neighbors(s, 1.0).astype(int)
+    array([[1, 1, 0],
+           [1, 1, 0],
+           [0, 0, 1]])
+    """
+    if not zeta >= 0:
+        raise ValueError(f"zeta must be at least 0, found {zeta!r}.")
+    error = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
+    if np.isinf(zeta):
+        return np.ones((len(s), len(s)), dtype=bool)
+    tests = distances(s, mse=error) <= zeta * (error[:, None] + error) / 2
+    np.fill_diagonal(tests, True)
+    return tests
+
+
+def water_filling(
+    s: BagStatistics,
+    scale: float = 1.0,
+    *,
+    mse: npt.ArrayLike | None = None,
+    squared_distances: npt.ArrayLike | None = None,
+    rows: Rows = slice(None),
+) -> Array:
+    r"""Return the weights on the simplex with the smallest bound on the squared error.
+
+    .. math:: \min_w \; \sum_j w_j^2 s_j^2 + \Bigl( \sum_{j \ne i} w_j D_{ij} \Bigr)^2
+              \quad \Rightarrow \quad w_j \propto (\theta - D_{ij})_+ / s_j^2
+
+    with :math:`\theta` the root of :math:`\sum_j D_{ij} (\theta - D_{ij})_+ / s_j^2 = 1`.
+
+    Parameters
+    ----------
+    s : BagStatistics
+    scale : float, default=1.0
+        :math:`D_{ij}^2` is scale times the squared distance. Below 1 counts on biases of several neighbors to
+        cancel in part.
+    mse : array-like of shape (B,), optional
+        The squared errors of the naive means; their estimates by default.
+    squared_distances : array-like of shape (B, B), optional
+        Of the true means, or upper bounds of them; by default the unbiased estimates, and 0 where these are
+        negative.
+    rows : slice or array of int, optional
+        Only these rows of the matrix.
+
+    Returns
+    -------
+    ndarray of shape (rows, B)
+
+    Notes
+    -----
+    Proven under conditions: with upper bounds of the distances that are independent of the naive means, and scale 1,
+    the minimum bounds the squared error, and it is at most :math:`s_i^2`. With equal errors and distances it is
+    Theorem 1. With estimated distances it is a heuristic. Time O(B^2 log B).
+
+    Examples
+    --------
+    >>> from stbmta import Bags, bag_statistics
+    >>> s = bag_statistics(Bags.from_list([[0.0, 2.0], [1.0, 3.0], [3.0, 5.0]]))
+    >>> water_filling(s).round(3)
+    array([[0.471, 0.471, 0.059],
+           [0.429, 0.429, 0.143],
+           [0.   , 0.25 , 0.75 ]])
+    """
+    if not (np.isfinite(scale) and scale >= 0):
+        raise ValueError(f"scale must be a number of at least 0, found {scale!r}.")
+    error = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
+    chosen = np.arange(len(s))[rows]
+    if squared_distances is None:
+        apart = distances(s, mse=error, rows=chosen)
+    else:
+        apart = np.asarray(squared_distances, dtype=np.float64)[chosen]
+    return fill(np.sqrt(scale * np.maximum(apart, 0.0)), error, chosen)
+
+
+def distances(s: BagStatistics, *, mse: npt.ArrayLike | None = None, rows: Rows = slice(None)) -> Array:
+    """Return unbiased estimates of the squared distances of the means, :meth:`stbmta.BagStatistics.mmd2`.
+
+    With errors that may be known, and for some rows only.
+
+    Examples
+    --------
+    >>> from stbmta import Bags, bag_statistics
+    >>> distances(bag_statistics(Bags.from_list([[0.0, 2.0], [4.0, 6.0]])), rows=slice(1))
+    array([[ 0., 14.]])
+    """
+    error = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
+    chosen = np.arange(len(s))[rows]
+    norms = np.diagonal(s.centered_gram)
+    apart = norms[chosen][:, None] + norms - 2 * s.centered_gram[chosen] - error[chosen][:, None] - error
+    apart[np.arange(len(chosen)), chosen] = 0.0
+    return apart
+
+
+def fill(D: Array, error: Array, own: npt.NDArray[np.int64]) -> Array:
+    """Fill several rows at once: :func:`stbmta.theory.sharp.waterfill` for each.
+
+    Parameters
+    ----------
+    D : ndarray of shape (rows, B)
+        Distances; that of a bag to itself is taken as 0.
+    error : ndarray of shape (B,)
+        Squared errors of the naive means.
+    own : ndarray of int, shape (rows,)
+        Which bag each row is for.
+
+    Examples
+    --------
+    >>> fill(np.array([[0.0, 1.0, 1.0]]), np.ones(3), np.array([0]))  # Theorem 1 with tau = 1, two others
+    array([[0.6, 0.2, 0.2]])
+    """
+    number = np.arange(len(own))
+    W = np.zeros_like(D)
+    if not error.max() > 0:  # nothing to gain
+        W[number, own] = 1.0
+        return W
+    D = D.copy()
+    D[number, own] = 0.0
+    # A bag without any error would get infinite weight: let it be very good instead.
+    precision = 1 / np.maximum(error, 1e-12 * error.max())
+    order = np.argsort(D, axis=1, kind="stable")
+    near = np.take_along_axis(D, order, axis=1)
+    fine = precision[order]
+    first, second = np.cumsum(near * fine, axis=1), np.cumsum(near**2 * fine, axis=1)
+    with np.errstate(divide="ignore", over="ignore"):
+        levels = np.where(first > 0, (1 + second) / first, np.inf)  # if exactly the nearest k were used
+    reached = levels <= np.column_stack([near[:, 1:], np.full(len(D), np.inf)])
+    theta = levels[number, np.argmax(reached, axis=1)][:, None]
+    heights = np.where(np.isinf(theta), fine, np.maximum(np.where(np.isinf(theta), 0.0, theta) - near, 0.0) * fine)
+    np.put_along_axis(W, order, heights / heights.sum(axis=1, keepdims=True), axis=1)
+    return W
