@@ -26,8 +26,9 @@ _FALLBACK = "water-filling, scale 0.25"
 class Adaptive(BagEstimator):
     r"""Combine many methods by held-out risk: similarity tests, averaging, aggregation, spectral shrinkage.
 
-    ``W = sum_m a_m W_m`` with shares :math:`a_m \ge 0` that sum to 1 and minimize the squared error against points (or, for
-    single points with Gaussian noise of known variance, against a part of the noise) that the methods did not see.
+    ``W = sum_m a_m W_m`` with shares :math:`a_m \ge 0` that sum to 1 and minimize the squared error against
+    points (or, for single points with Gaussian noise of known variance, against a part of the noise) that the
+    methods did not see.
 
     Parameters
     ----------

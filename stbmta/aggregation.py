@@ -1,7 +1,7 @@
 r"""Convex aggregation: weights on the simplex that minimize a penalized unbiased estimate of the risk.
 
-No tests and no threshold: the quadratic form :math:`|\sum_j w_j \hat\mu_j - \hat\mu_i|^2` sees biases that cancel, which
-neighbors chosen pair by pair cannot.
+No tests and no threshold: the quadratic form :math:`|\sum_j w_j \hat\mu_j - \hat\mu_i|^2` sees biases that
+cancel, which neighbors chosen pair by pair cannot.
 """
 
 from functools import partial
@@ -112,7 +112,8 @@ def penalties(
     .. math:: c_{ij}^2 = \frac{s_i^2}{d} \bigl( \max(U_{ij}, 0) + s_j^2 + 2 s_i^2 \bigr)
 
     for noise that is spread evenly over d dimensions: the variance of
-    :math:`\langle \mu_j - \mu_i, e_i \rangle + \langle e_j, e_i \rangle - (|e_i|^2 - s_i^2)`, e the errors of the naive means.
+    :math:`\langle \mu_j - \mu_i, e_i \rangle + \langle e_j, e_i \rangle - (|e_i|^2 - s_i^2)`, e the errors of
+    the naive means.
 
     Parameters
     ----------
@@ -134,14 +135,17 @@ def penalties(
     norms = np.diagonal(s.centered_gram)
     own = error[chosen][:, None]
     apart = norms[chosen][:, None] + norms - 2 * s.centered_gram[chosen] - own - error
-    c = np.sqrt(own * (np.maximum(apart, 0.0) + error + 2 * own) / (s.dim if dimension is None else dimension))
+    c = np.sqrt(
+        own * (np.maximum(apart, 0.0) + error + 2 * own) / (s.dim if dimension is None else dimension)
+    )
     c[np.arange(len(chosen)), chosen] = 0.0
     return c
 
 
 def noise_dimension(bags: Bags, kernel: Kernel | str = "linear") -> float:
-    r"""Estimate the effective dimension of the noise, :math:`(\mathrm{tr} \Sigma)^2 / \mathrm{tr}(\Sigma^2)`, pooled over bags.
+    r"""Estimate the effective dimension of the noise, pooled over bags.
 
+    :math:`(\mathrm{tr} \Sigma)^2 / \mathrm{tr}(\Sigma^2)`: the number of directions that noise is spread over.
     Numerator and denominator are unbiased for pairs of different bags (:func:`stbmta.theory.traces.trace_product`) and
     summed over up to 64 pairs, of up to 64 points each.
 

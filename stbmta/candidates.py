@@ -81,7 +81,9 @@ def candidates(s: BagStatistics, mse: Array, dimension: float, *, n_threads: int
             _aggregate, s, mse, dimension, kappa, ridge, n_threads
         )
     found = cache(lambda: spectrum(s, mse=mse))
-    methods["spectral, optimal"] = lambda rows: found().weights(optimal_filter(found().values, B, dimension), rows)
+    methods["spectral, optimal"] = lambda rows: found().weights(
+        optimal_filter(found().values, B, dimension), rows
+    )
     for rank in _RANKS:
         if rank < B:
             methods[f"spectral, rank {rank}"] = partial(_ranked, found, rank)

@@ -1,14 +1,15 @@
-r"""Certificates: how large the squared error of each estimate can be, whatever its weights and however they were chosen.
+r"""Certificates: how large the squared error of each estimate can be, whatever its weights and however they
+were chosen.
 
-For Gaussian points of known variance :math:`\sigma^2`, four events hold for all bags at once with probability 1 - alpha:
-norms of the naive means' errors, their inner products, their products with differences of means, and upper confidence
-bounds :math:`\Delta^+_{ij}` for the distances of all pairs of means. On them, for any weights w,
+For Gaussian points of known variance :math:`\sigma^2`, four events hold for all bags at once with probability 1
+- alpha: norms of the naive means' errors, their inner products, their products with differences of means, and
+upper confidence bounds :math:`\Delta^+_{ij}` for the distances of all pairs of means. On them, for any weights w,
 
 .. math:: |\tilde\mu_i - \mu_i|^2 \le (1 + c' - c) \sum_j w_j^2 s_j^2 + c \, a^2 + b^2 + 2 \ell a b, \qquad
           a = \sum_j |w_j| s_j, \quad b = \sum_j |w_j| \Delta^+_{ij} + \bigl| 1 - \sum_j w_j \bigr| \, |\mu_i|^+.
 
-The weights may depend on the same data, because the events do not depend on the weights. For equal bags and STB weights it
-is the sharp one-sample theorem (:mod:`stbmta.theory.sharp`).
+The weights may depend on the same data, because the events do not depend on the weights. For equal bags and STB
+weights it is the sharp one-sample theorem (:mod:`stbmta.theory.sharp`).
 """
 
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ __all__ = ["Certificate", "certified_weights", "certify", "upper_distances"]
 Array = npt.NDArray[np.float64]
 
 # Distances at which the confidence bound is computed; others get that of the next larger one.
-_GRID = 129
+_GRID = 65
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +143,8 @@ def certified_weights(s: BagStatistics, variance: float, alpha: float = 0.05) ->
 def upper_distances(s: BagStatistics, variance: float, alpha: float) -> Array:
     r"""Return upper confidence bounds for the distances of all pairs of means, and of each mean to 0, (B, B + 1).
 
-    :math:`|\hat\mu_i - \hat\mu_j|^2 / (\sigma^2 (1/N_i + 1/N_j))` has a noncentral chi-square law with d degrees of freedom. All
-    bounds hold at once with probability 1 - alpha. The last column is for 0.
+    :math:`|\hat\mu_i - \hat\mu_j|^2 / (\sigma^2 (1/N_i + 1/N_j))` has a noncentral chi-square law with d
+    degrees of freedom. All bounds hold at once with probability 1 - alpha. The last column is for 0.
 
     Parameters
     ----------

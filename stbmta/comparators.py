@@ -5,6 +5,7 @@ Feldman, Gupta and Frigyik's multi-task averaging with its closed-form constant 
 one kernel mean by itself.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,8 @@ class ClusteredMTA(BagEstimator):
 
     Notes
     -----
-    Heuristic. The similarity of tasks that the clustering sees is Gaussian in the estimated squared distances, with
-    their median as the width; the number of clusters is chosen by the gap of eigenvalues, where the authors tune it.
+    Heuristic. The similarity of tasks that the clustering sees is exponential in the estimated squared distance over
+    the errors of the two naive means; the number of clusters is chosen by the gap of eigenvalues, where the authors tune it.
 
     Examples
     --------
@@ -93,14 +94,14 @@ def find_clusters(
     B = len(s)
     if n_clusters is not None and n_clusters < 1:
         raise ValueError(f"n_clusters must be at least 1, found {n_clusters!r}.")
-    apart = np.maximum(s.mmd2(unbiased=False) - mse[:, None] - mse, 0.0)
+    noise = mse[:, None] + mse
+    apart = np.maximum(s.mmd2(unbiased=False) - noise, 0.0)
     np.fill_diagonal(apart, 0.0)
-    width = float(np.median(apart[~np.eye(B, dtype=bool)])) if B > 1 else 0.0
-    if width == 0 or n_clusters == 1:  # no two bags differ
+    if not apart.any() or n_clusters == 1:  # no two bags differ
         return np.zeros(B, dtype=np.int64)
     if n_clusters is not None and n_clusters >= B:
         return np.arange(B)
-    affinity = np.exp(-apart / width)
+    affinity = np.exp(-apart / np.maximum(noise, 1e-12 * apart.max()))
     if n_clusters is None:
         roots = np.sqrt(affinity.sum(axis=1))
         most = min(_MOST_CLUSTERS, B - 1)
@@ -157,15 +158,16 @@ def _part(s: BagStatistics, members: npt.NDArray[np.int64]) -> BagStatistics:
 class SpectralKMSE(BagEstimator):
     r"""S-KMSE: shrink each kernel mean by itself, along the eigenvectors of its bag (Muandet et al. 2016).
 
-    :math:`\tilde\mu_i = \hat C_i (\hat C_i + \lambda_i I)^{-1} \hat\mu_i` with :math:`\hat C_i` the second moment of the bag: directions in
-    which its points hardly vary are shrunk most. The estimate is a linear map of the bag's points rather than of the
-    means.
+    :math:`\tilde\mu_i = \hat C_i (\hat C_i + \lambda_i I)^{-1} \hat\mu_i` with :math:`\hat C_i` the second
+    moment of the bag: directions in which its points hardly vary are shrunk most. The estimate is a linear map
+    of the bag's points rather than of the means.
 
     Parameters
     ----------
     kernel : Kernel or str, default="linear"
     penalty : float, optional
-        :math:`\lambda_i` over the largest eigenvalue of :math:`\hat C_i`. None: chosen by leaving out points, one value for all bags.
+        :math:`\lambda_i` over the largest eigenvalue of :math:`\hat C_i`. None: chosen by leaving out points,
+        one value for all bags.
     n_folds : int, default=5
     random_state : int, Generator or None
     n_threads : int, optional
@@ -220,7 +222,9 @@ class SpectralKMSE(BagEstimator):
         # Each point is a bag of its own: the estimate stays a linear map of naive means.
         singles = Bags._make(bags.data, np.arange(len(indices) + 1), indices, bags.columns, bags.rows)
         self._base = Base(singles, None)
-        return scipy.sparse.csr_array((np.concatenate(rows), indices, bags.offsets), (len(bags), len(indices)))
+        return scipy.sparse.csr_array(
+            (np.concatenate(rows), indices, bags.offsets), (len(bags), len(indices))
+        )
 
 
 def _point_gram(bags: Bags, i: int, kernel: Kernel) -> Array:
@@ -267,7 +271,7 @@ def _choose_penalty(grams: list[Array], n_folds: int, rng: np.random.Generator) 
     for K in grams:
         n = len(K)
         order, cuts = rng.permutation(n), np.linspace(0, n, min(n, n_folds) + 1).astype(int)
-        for a, b in zip(cuts[:-1], cuts[1:], strict=True):
+        for a, b in pairwise(cuts):
             if b - a == n:
                 continue  # a bag of one point has nothing to leave out
             rest, fold = np.r_[order[:a], order[b:]], order[a:b]

@@ -55,8 +55,8 @@ class _WithErrors(BagEstimator):
 class WaterFilling(_WithErrors):
     r"""Weights that minimize a bound on the squared error with each bag's own variance: for unequal bags.
 
-    :math:`w_j \propto (\theta - D_{ij})_+ / s_j^2`, see :func:`stbmta.unequal.water_filling`. A large bag is never dragged by
-    a small one.
+    :math:`w_j \propto (\theta - D_{ij})_+ / s_j^2`, see :func:`stbmta.unequal.water_filling`. A large bag is
+    never dragged by a small one.
 
     Parameters
     ----------
@@ -133,10 +133,7 @@ def _geometry(s: BagStatistics, mse: Array, dimension: float | None) -> Array | 
 
 def _scaled(dimension: float | None, s: BagStatistics, mse: Array) -> Candidates:
     apart = _geometry(s, mse, dimension)
-    return {
-        f"scale {scale:g}": partial(_filled, s, scale, mse, apart)
-        for scale in _SCALES
-    }
+    return {f"scale {scale:g}": partial(_filled, s, scale, mse, apart) for scale in _SCALES}
 
 
 def _filled(s: BagStatistics, scale: float, mse: Array, apart: Array | None, rows: Indices) -> Array:

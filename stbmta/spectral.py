@@ -1,9 +1,9 @@
 r"""Low-rank structure: shrink the spectrum of the matrix of means.
 
-The best linear estimate is :math:`W = M (M + S)^{-1}` with M the Gram matrix of the true means and S the diagonal matrix of
-the naive means' errors. In coordinates that make all errors 1 it changes only the eigenvalues of the Gram matrix of
-the naive means, not its eigenvectors' span; the estimators here keep the eigenvectors found and filter the eigenvalues.
-Everything goes through the B x B Gram matrix, so any kernel will do.
+The best linear estimate is :math:`W = M (M + S)^{-1}` with M the Gram matrix of the true means and S the
+diagonal matrix of the naive means' errors. In coordinates that make all errors 1 it changes only the
+eigenvalues of the Gram matrix of the naive means, not its eigenvectors' span; the estimators here keep the
+eigenvectors found and filter the eigenvalues. Everything goes through the B x B Gram matrix, so any kernel will do.
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,9 @@ class Spectrum:
     def summary(self) -> str:
         """Return the largest eigenvalues as text."""
         shown = ", ".join(f"{value:.4g}" for value in self.values[:8])
-        return f"{int((self.values > 1).sum())} of {len(self.values)} eigenvalues above 1; the largest: {shown}"
+        return (
+            f"{int((self.values > 1).sum())} of {len(self.values)} eigenvalues above 1; the largest: {shown}"
+        )
 
 
 def spectrum(s: BagStatistics, *, mse: npt.ArrayLike | None = None) -> Spectrum:
@@ -75,7 +77,9 @@ def spectrum(s: BagStatistics, *, mse: npt.ArrayLike | None = None) -> Spectrum:
     if s.means is not None and s.dim < len(s):
         scaled = s.means / errors[:, None]
         values, right = scipy.linalg.eigh(scaled.T @ scaled)
-        kept = np.flatnonzero(values > 1e-14 * values[-1])[::-1] if values[-1] > 0 else np.array([], dtype=int)
+        kept = (
+            np.flatnonzero(values > 1e-14 * values[-1])[::-1] if values[-1] > 0 else np.array([], dtype=int)
+        )
         vectors = scaled @ (right[:, kept] / np.sqrt(values[kept]))
         return Spectrum(values=values[kept], vectors=vectors, errors=errors)
     values, vectors = scipy.linalg.eigh(s.gram / np.outer(errors, errors))
@@ -99,8 +103,8 @@ def rank_filter(values: Array, rank: int | None = None) -> Array:
 def optimal_filter(values: Array, n_bags: int, dimension: float) -> Array:
     r"""Keep what is optimal for noise that is spread evenly over many dimensions (Gavish and Donoho 2017).
 
-    With :math:`\beta` the smaller over the larger of B and d, and :math:`y^2 = \lambda d / \max(B, d)` the squared singular
-    values in units of the noise, the share kept of a component is
+    With :math:`\beta` the smaller over the larger of B and d, and :math:`y^2 = \lambda d / \max(B, d)` the
+    squared singular values in units of the noise, the share kept of a component is
 
     .. math:: \frac{\eta(y)}{y} = \frac{\sqrt{(y^2 - \beta - 1)^2 - 4 \beta}}{y^2} \quad (y > 1 + \sqrt\beta)
 
@@ -135,7 +139,8 @@ def spectral(
 ) -> Array:
     r"""Return the weights of spectral shrinkage, :math:`W = S^{1/2} U f(\Lambda) U' S^{-1/2}`.
 
-    :math:`S^{-1/2} \hat G S^{-1/2} = U \Lambda U'` is the spectrum of the naive means, S the diagonal matrix of their errors.
+    :math:`S^{-1/2} \hat G S^{-1/2} = U \Lambda U'` is the spectrum of the naive means, S the diagonal matrix of
+    their errors.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 r"""Held-out risk of any methods at once, and the best convex combination of them.
 
 A :class:`View` holds statistics to fit on and independent means to score against: a fold of every bag left out, or
-Gaussian noise split in two (:mod:`stbmta.fission`). With :math:`\Delta_m` the change that method m makes to the naive means
-and r the held-out means less the naive ones, a combination a of methods has held-out risk
+Gaussian noise split in two (:mod:`stbmta.fission`). With :math:`\Delta_m` the change that method m makes to the
+naive means and r the held-out means less the naive ones, a combination a of methods has held-out risk
 
 .. math:: a' Q a - 2 a' l, \qquad Q_{mn} = \langle \Delta_m, \Delta_n \rangle, \quad l_m = \langle \Delta_m, r \rangle,
 
@@ -331,9 +331,10 @@ def score(
 
     Notes
     -----
-    The combination minimizes :math:`a' Q a - 2 a' l + \sum_m e_m (1.5 a_m + a_m^2)` with :math:`e_m` the standard error of
-    the score of method m. Heuristic in that the minimum of noisy scores is optimistic; the scores
-    themselves are unbiased for bags smaller by a fold. Time a view that of the methods on the scored rows and O(M B^2 rows) for Q.
+    The combination minimizes :math:`a' Q a - 2 a' l + \sum_m e_m (1.5 a_m + a_m^2)` with :math:`e_m` the
+    standard error of the score of method m. Heuristic in that the minimum of noisy scores is optimistic; the scores
+    themselves are unbiased for bags smaller by a fold. Time a view that of the methods on the scored rows and
+    O(M B^2 rows) for Q.
 
     Examples
     --------

@@ -15,7 +15,9 @@ Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64] | slice
 
 
-def pair_neighbors(s: BagStatistics, zeta: float, *, mse: npt.ArrayLike | None = None) -> npt.NDArray[np.bool_]:
+def pair_neighbors(
+    s: BagStatistics, zeta: float, *, mse: npt.ArrayLike | None = None
+) -> npt.NDArray[np.bool_]:
     r"""Find neighbors by tests that use the variances of both bags.
 
     .. math:: T_{ij} = 1 \iff U_{ij} \le \zeta \, \frac{s_i^2 + s_j^2}{2}
@@ -166,6 +168,8 @@ def fill(D: Array, error: Array, own: npt.NDArray[np.int64]) -> Array:
         levels = np.where(first > 0, (1 + second) / first, np.inf)  # if exactly the nearest k were used
     reached = levels <= np.column_stack([near[:, 1:], np.full(len(D), np.inf)])
     theta = levels[number, np.argmax(reached, axis=1)][:, None]
-    heights = np.where(np.isinf(theta), fine, np.maximum(np.where(np.isinf(theta), 0.0, theta) - near, 0.0) * fine)
+    heights = np.where(
+        np.isinf(theta), fine, np.maximum(np.where(np.isinf(theta), 0.0, theta) - near, 0.0) * fine
+    )
     np.put_along_axis(W, order, heights / heights.sum(axis=1, keepdims=True), axis=1)
     return W
