@@ -7,6 +7,7 @@ import typer
 from . import (
     cli_about,
     cli_bench,
+    cli_compare,
     cli_estimate,
     cli_pairs,
     cli_reproduce,
@@ -41,7 +42,7 @@ def _options(
 _GROUPS = {
     "On your data": ("estimate", "neighbors", "mmd"),
     "From theory": ("threshold", "bound", "plan", "plan-compute"),
-    "See for yourself": ("demo", "validate", "reproduce", "bench", "bench-scale"),
+    "See for yourself": ("demo", "validate", "reproduce", "compare", "bench", "bench-scale"),
     "On this package": ("info", "warmup"),
 }
 
@@ -52,6 +53,7 @@ for module in (
     cli_scale,
     cli_validate,
     cli_reproduce,
+    cli_compare,
     cli_bench,
     cli_about,
 ):

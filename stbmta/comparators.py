@@ -54,7 +54,8 @@ class ClusteredMTA(BagEstimator):
     Notes
     -----
     Heuristic. The similarity of tasks that the clustering sees is exponential in the estimated squared distance over
-    the errors of the two naive means; the number of clusters is chosen by the gap of eigenvalues, where the authors tune it.
+    the errors of the two naive means; the number of clusters is chosen by the gap of eigenvalues, where the
+    authors tune it.
 
     Examples
     --------

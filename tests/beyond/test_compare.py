@@ -1,0 +1,78 @@
+"""The comparisons as a user runs them, at their smallest."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from stbmta import cli
+from stbmta.validation.compare import coverage, gaussian, real, toy
+from stbmta.validation.compare.outcome import Check, Comparison
+
+
+def test_a_check_can_fail():
+    assert Check(name="a", found=1.0, standard_error=0.1, least=0.9).passed
+    assert not Check(name="a", found=0.8, standard_error=0.1, least=0.9).passed
+    assert not Check(name="a", found=1.0, standard_error=0.1, most=0.9).passed
+    missed = Check(name="a", found=2.0, standard_error=float("nan"), most=1.0)
+    found = Comparison(title="t", table={"x": ["1"]}, checks=(missed,), seconds=0.0)
+    assert not found.passed
+    assert "MISSED" in found.summary()
+    assert found.checks_frame()["passed"].tolist() == [False]
+
+
+def test_small_comparisons(tmp_path):
+    found = gaussian.run(tmp_path / "g", n_trials=2, n_bags=30, jobs=1)
+    assert "Adaptive" in found.to_frame()["method"].tolist()
+    found = toy.run(tmp_path / "t", n_trials=2, points=(("b", 10),), jobs=1)
+    assert found.checks[0].most == 2.5
+    assert found.checks[1].least == pytest.approx(48.99)
+    found = toy.run_sizes(tmp_path / "s", n_trials=2, jobs=1)
+    assert {check.name: check.least for check in found.checks}["N = 300, gain"] == 24.3
+    found = real.run(tmp_path / "r", datasets=["elnino"], n_trials=2, jobs=1)
+    assert found.checks[0].most == 1.03
+    with pytest.raises(ValueError, match="there is no data set 'moon'"):
+        real.run(tmp_path / "m", datasets=["moon"])
+
+
+def test_coverage_notices_certificates_that_do_not_hold(tmp_path, monkeypatch):
+    """The same comparison with bounds cut by a third must fail."""
+    honest = coverage.certify
+
+    def wrong(W, s, variance, alpha):
+        found = honest(W, s, variance, alpha)
+        return type(found)(
+            bounds=found.bounds / 3, naive_error=found.naive_error, alpha=alpha, labels=found.labels
+        )
+
+    monkeypatch.setattr(coverage, "certify", wrong)
+    assert not coverage.run(tmp_path, n_trials=10, dim=100, jobs=1).passed
+
+
+def test_the_command_line(tmp_path):
+    runner = CliRunner()
+    out = tmp_path / "real"
+    result = runner.invoke(
+        cli.app,
+        [
+            "compare",
+            "real",
+            "--dataset",
+            "elnino",
+            "--trials",
+            "2",
+            "--out",
+            str(out),
+            "--jobs",
+            "1",
+            "--json",
+        ],
+    )
+    content = json.loads(result.stdout)
+    assert result.exit_code == (0 if content["passed"] else 1)
+    assert len(content["checks"]) == 2
+    assert (out / "checks.csv").exists()
+    result = runner.invoke(cli.app, ["compare", "cost", "--bags", "20", "--rounds", "1"])
+    assert "added by choosing" in result.stdout
+    for what in ("gaussian", "toy", "sizes", "certificates"):
+        assert runner.invoke(cli.app, ["compare", what, "--help"]).exit_code == 0

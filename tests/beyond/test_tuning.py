@@ -1,0 +1,93 @@
+"""More ways to choose: by loops, and by what they achieve."""
+
+import numpy as np
+import pytest
+
+from stbmta import (
+    RBF,
+    STB,
+    Bags,
+    bag_statistics,
+    datasets,
+    gaussian_neighbors,
+    gaussian_truth,
+    neighbors,
+    squared_error,
+    tune_stb,
+    weights,
+)
+from stbmta.calibration import tune_stb_large_bags, tune_stb_unbiased
+from stbmta.fission import FissionTuning
+from stbmta.grid import neighbor_paths
+from stbmta.tuning import unbiased_risk
+
+
+@pytest.mark.parametrize("kernel", ["linear", RBF(1.5)])
+def test_the_unbiased_risk_over_the_grid(rng, kernel):
+    s = bag_statistics(Bags.from_list([rng.normal(size=(n, 3)) for n in (4, 7, 5, 12, 6)]), kernel)
+    zetas = [0.3, 1.0, np.inf]
+    found = tune_stb_unbiased(s, zetas=zetas)
+    for z, zeta in enumerate(zetas):
+        for g, gamma in enumerate(found.shrinkages):
+            W = weights.stb(neighbors(s, zeta), gamma)
+            expected = (unbiased_risk(W, s) - s.naive_mse).mean()
+            assert found.risk[z, g] == pytest.approx(expected, rel=1e-8, abs=1e-12)
+    assert found.risk[:, -1] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_unbiased_risk_with_known_variance(rng):
+    s = bag_statistics(Bags.from_list([rng.normal(size=(n, 3)) for n in (1, 2, 3)]))
+    found = tune_stb_unbiased(s, zetas=[2.0], variance=1.0)
+    W = weights.stb(gaussian_neighbors(s, 2.0), 0.5)
+    mse = 3 / s.sizes
+    assert found.risk[0, 10] == pytest.approx((unbiased_risk(W, s, mse=mse) - mse).mean(), rel=1e-9)
+
+
+def test_calibration_from_large_bags_is_close_to_the_oracle():
+    kernel, lost = RBF(2.25), []
+    for trial in range(3):
+        large = datasets.rotated_gaussians(40, 300, rng=trial)
+        chosen = tune_stb_large_bags(large.bags, 30, kernel, n_draws=5, rng=trial)
+        small = large.bags.subsample(30, trial)
+        s = bag_statistics(small, kernel)
+        truth = gaussian_truth(small, large.means, large.covariances, kernel)
+        best = neighbor_paths(s, truth, np.arange(0, 4, 0.1)).weight(np.linspace(0, 1, 21)).best().error
+        error = squared_error(weights.stb(neighbors(s, chosen.zeta), chosen.gamma), s, truth).mean()
+        lost.append((error - best) / s.naive_mse.mean())
+    assert np.mean(lost) < 0.03
+    with pytest.raises(ValueError, match="n_draws must be at least 1"):
+        tune_stb_large_bags(large.bags, 30, n_draws=0)
+    with pytest.raises(ValueError, match="drawing 299 points"):
+        tune_stb_large_bags(large.bags, 299)
+
+
+def test_scoring_some_folds_is_scoring_all_of_them_in_part(rng):
+    """Joined folds change nothing about those that are scored."""
+    bags = Bags.from_list([rng.normal(size=(n, 3)) for n in (6, 7, 8)])
+    for kernel in ("linear", RBF(1.0)):
+        whole = tune_stb(bags, kernel, zetas=[0.5, 1.5], n_folds=3, n_draws=1, rng=4)
+        same = tune_stb(bags, kernel, zetas=[0.5, 1.5], n_folds=3, n_draws=1, max_scored=9, rng=4)
+        np.testing.assert_array_equal(same.risk, whole.risk)
+        few = [
+            tune_stb(bags, kernel, zetas=[0.5, 1.5], n_folds=3, n_draws=1, max_scored=1, rng=[4, k])
+            for k in range(30)
+        ]
+        assert all(one.n_scored == 1 for one in few)
+
+
+def test_draws_are_averaged(rng):
+    bags = Bags.from_list([rng.normal(size=(6, 3)) for _ in range(4)])
+    generator = np.random.default_rng(2)
+    single = [tune_stb(bags, zeta=1.0, n_draws=1, rng=generator).risk for _ in range(3)]
+    together = tune_stb(bags, zeta=1.0, n_draws=3, rng=2)
+    np.testing.assert_allclose(together.risk, np.mean(single, axis=0), rtol=1e-10, atol=1e-12)
+
+
+def test_stb_splits_noise_where_bags_are_single_points():
+    sample = datasets.cluster(100, 50, n_clusters=4, rng=0)
+    est = STB(variance=1.0, random_state=0).fit(sample.bags)
+    assert isinstance(est.tuning_, FissionTuning)
+    error = ((est.means_ - sample.means) ** 2).sum(axis=1).mean()
+    assert error < 0.3 * 50
+    some = STB(variance=1.0, random_state=0).fit(datasets.cluster(2100, 4, rng=0).bags)
+    assert some.tuning_.n_scored < 2100

@@ -1,0 +1,133 @@
+"""How often certificates hold: for weights that were fitted to the same data, all bags at once."""
+
+import os
+
+import numpy as np
+from scipy.stats import beta
+
+from stbmta.bags import Bags
+from stbmta.certificates import certified_weights, certify
+from stbmta.estimators import STB
+from stbmta.statistics import bag_statistics
+from stbmta.truth import known_means, squared_error
+
+from ..runner import Arrays, Part, Store, generator, run_parts
+from .outcome import Check, Comparison
+
+__all__ = ["run", "trial"]
+
+_SIZES = {"equal bags": (1,) * 20, "unequal bags": (1, 2, 4, 8, 16) * 4}
+_STEP = 10
+
+
+def run(
+    folder: str | os.PathLike[str],
+    *,
+    n_trials: int = 200,
+    alpha: float = 0.2,
+    dim: int = 500,
+    seed: int = 0,
+    resume: bool = False,
+    jobs: int | None = None,
+) -> Comparison:
+    """Count the draws in which any squared error exceeds its certificate.
+
+    Parameters
+    ----------
+    folder : path-like
+    n_trials : int, default=200
+    alpha : float, default=0.2
+        At most this share of the draws may have any.
+    dim : int, default=500
+    seed : int, default=0
+    resume : bool, default=False
+    jobs : int, optional
+
+    Examples
+    --------
+    >>> found = run("coverage", n_trials=2, dim=100, jobs=1)
+    >>> found.passed
+    True
+    """
+    settings = {"experiment": "coverage", "seed": seed, "trials": n_trials, "alpha": alpha, "dim": dim}
+    store = Store(folder, settings, resume=resume)
+    starts = range(0, n_trials, _STEP)
+    parts = [
+        Part(
+            name=f"{name}-{first:04d}".replace(" ", "-"),
+            work=_trials,
+            arguments=(name, alpha, dim, seed, first, min(first + _STEP, n_trials)),
+        )
+        for name in _SIZES
+        for first in starts
+    ]
+    found = run_parts(store, parts, what="certificates", jobs=jobs)
+    table: dict[str, list[str]] = {
+        "bags": [],
+        "weights": [],
+        "missed": [],
+        "largest error over bound": [],
+        "factor": [],
+    }
+    checks = []
+    for k, name in enumerate(_SIZES):
+        mine = found[k * len(starts) : (k + 1) * len(starts)]
+        for weights in ("STB", "certified"):
+            ratios = np.concatenate([part[f"{weights} ratio"] for part in mine])
+            missed = int((ratios > 1).sum())
+            table["bags"].append(name)
+            table["weights"].append(weights)
+            table["missed"].append(f"{missed} of {n_trials}")
+            table["largest error over bound"].append(f"{ratios.max():.3f}")
+            factor = np.concatenate([part[f"{weights} factor"] for part in mine]).mean()
+            table["factor"].append(f"{factor:.3f}")
+            # The lower end of the exact 99.9 % interval: above alpha, the certificate is refuted.
+            low = float(beta.ppf(0.0005, missed, n_trials - missed + 1)) if missed else 0.0
+            checks.append(
+                Check(
+                    name=f"{name}, {weights} weights, lower bound of the miss rate",
+                    found=low,
+                    standard_error=float("nan"),
+                    most=alpha,
+                )
+            )
+    return Comparison(
+        title=f"Certificates at alpha = {alpha:g}: draws with any error above its bound, d = {dim}",
+        table=table,
+        checks=tuple(checks),
+        seconds=float(sum(part["seconds"] for part in found)),
+    )
+
+
+def trial(
+    sizes: tuple[int, ...], alpha: float, dim: int, rng: np.random.Generator
+) -> dict[str, tuple[float, float]]:
+    """Return the largest error over its bound, and the average factor, for two kinds of weights.
+
+    Examples
+    --------
+    >>> sorted(trial((1, 2, 3), 0.5, 100, np.random.default_rng(0)))
+    ['STB', 'certified']
+    """
+    centers = rng.normal(size=(4, dim))
+    means = centers[np.arange(len(sizes)) % 4]
+    bags = Bags.from_list([rng.normal(size=(n, dim)) + mean for n, mean in zip(sizes, means, strict=True)])
+    s, truth = bag_statistics(bags), known_means(means)
+    tuned = STB(variance=1.0, zeta=2.4, gamma=0.0).fit(bags)
+    found = {}
+    for name, W in (("STB", tuned.weights_), ("certified", certified_weights(s, 1.0, alpha))):
+        certificate = certify(W, s, 1.0, alpha)
+        ratio = squared_error(W, s, truth) / certificate.bounds
+        found[name] = (float(ratio.max()), float(certificate.factors.mean()))
+    return found
+
+
+def _trials(name: str, alpha: float, dim: int, seed: int, first: int, last: int) -> Arrays:
+    found = [
+        trial(_SIZES[name], alpha, dim, generator(seed, "coverage", name, k)) for k in range(first, last)
+    ]
+    return {
+        f"{weights} {what}": np.array([one[weights][k] for one in found])
+        for weights in ("STB", "certified")
+        for k, what in enumerate(("ratio", "factor"))
+    }

@@ -1,0 +1,103 @@
+"""What a comparison found: a table, and checks with their standard errors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stbmta.theory._table import format_table
+
+__all__ = ["Check", "Comparison"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A figure, and what it must be.
+
+    Attributes
+    ----------
+    name : str
+    found, standard_error : float
+        The standard error is nan where there is none.
+    least, most : float or None
+        What the figure must reach, or must not exceed.
+    """
+
+    name: str
+    found: float
+    standard_error: float
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the figure itself, without regard to its standard error, is on the right side."""
+        return (self.least is None or self.found >= self.least) and (
+            self.most is None or self.found <= self.most
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What a comparison found.
+
+    Attributes
+    ----------
+    title : str
+    table : mapping of str to list
+        Columns of text and numbers.
+    checks : tuple of Check
+    seconds : float
+        Of all processes together.
+    """
+
+    title: str
+    table: Mapping[str, list[Any]]
+    checks: tuple[Check, ...]
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether all checks passed."""
+        return all(check.passed for check in self.checks)
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas data frame."""
+        import pandas as pd
+
+        return pd.DataFrame(dict(self.table))
+
+    def checks_frame(self) -> Any:
+        """Return the checks as a pandas data frame."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "check": [check.name for check in self.checks],
+                "found": [check.found for check in self.checks],
+                "standard_error": [check.standard_error for check in self.checks],
+                "least": [check.least for check in self.checks],
+                "most": [check.most for check in self.checks],
+                "passed": [check.passed for check in self.checks],
+            }
+        )
+
+    def summary(self) -> str:
+        """Return table and checks as text."""
+        shown = {
+            name: [f"{x:.4g}" if isinstance(x, float) else str(x) for x in values]
+            for name, values in self.table.items()
+        }
+        checks = {
+            "check": [check.name for check in self.checks],
+            "found": [_with_error(check) for check in self.checks],
+            "must be": [
+                f">= {check.least:g}" if check.most is None else f"<= {check.most:g}" for check in self.checks
+            ],
+            "": ["ok" if check.passed else "MISSED" for check in self.checks],
+        }
+        return "\n".join([self.title, format_table(shown), "", format_table(checks)])
+
+
+def _with_error(check: Check) -> str:
+    error = "" if check.standard_error != check.standard_error else f" +- {check.standard_error:.2g}"
+    return f"{check.found:.4g}{error}"
