@@ -157,8 +157,8 @@ def upper_distances(s: BagStatistics, variance: float, alpha: float) -> Array:
     >>> rng = np.random.default_rng(0)
     >>> s = bag_statistics(Bags.from_list([rng.normal(size=(1, 1000)), rng.normal(size=(1, 1000)) + 1]))
     >>> upper_distances(s, 1.0, 0.05).round(0)  # the truth is 32 for the pair, 0 and 32 to 0
-    array([[ 0., 38., 17.],
-           [38.,  0., 37.]])
+    array([[ 0., 35.,  7.],
+           [35.,  0., 35.]])
     """
     error = known_mse(s, variance)
     squared = np.column_stack([s.mmd2(unbiased=False), np.diagonal(s.gram)])

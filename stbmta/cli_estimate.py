@@ -45,6 +45,9 @@ class Method(StrEnum):
     mta_stb = "mta-stb"
     rkmse = "rkmse"
     james_stein = "james-stein"
+    water_filling = "water-filling"
+    aggregation = "aggregation"
+    spectral = "spectral"
     naive = "naive"
 
 
@@ -167,7 +170,17 @@ def estimate(
 
 def make_estimator(method: Method, kernel: Kernel, zeta: float | None, gamma: float | None, seed: int) -> Any:
     """Return the estimator that the options describe."""
-    from . import MTA, RKMSE, STB, JamesStein, NaiveMean
+    from . import (
+        MTA,
+        RKMSE,
+        STB,
+        Adaptive,
+        ConvexAggregation,
+        JamesStein,
+        NaiveMean,
+        SpectralShrinkage,
+        WaterFilling,
+    )
 
     takes = {
         Method.stb: ("zeta", "gamma"),
@@ -184,7 +197,15 @@ def make_estimator(method: Method, kernel: Kernel, zeta: float | None, gamma: fl
         raise ValueError(f"--gamma must be between 0 and 1 for {method.value}; found {gamma:g}.")
     if method is Method.james_stein and not isinstance(kernel, Linear):
         raise ValueError("james-stein needs vectors: use --kernel linear, or the method rkmse.")
-    if method in (Method.auto, Method.stb):
+    if method is Method.auto:
+        return Adaptive(kernel, random_state=seed)
+    if method is Method.water_filling:
+        return WaterFilling(kernel, random_state=seed)
+    if method is Method.aggregation:
+        return ConvexAggregation(kernel)
+    if method is Method.spectral:
+        return SpectralShrinkage(kernel, random_state=seed)
+    if method is Method.stb:
         return STB(kernel, **given, random_state=seed)
     if method is Method.stb_0:
         return STB(kernel, gamma=0.0, **given, random_state=seed)
@@ -272,6 +293,9 @@ class Result:
             value = getattr(est, f"{name}_", None)
             if value is not None:
                 facts[name] = float(np.mean(value))
+        stacking = getattr(est, "stacking_", None)
+        if stacking is not None:
+            facts["shares"] = stacking.shares()
         frame = est.to_frame()
         for column, name in (
             ("neighbors", "average_neighbors"),
@@ -302,6 +326,8 @@ class Result:
                     else ""
                 )
             )
+        if "shares" in facts:
+            print("made of " + ", ".join(f"{share:.0%} {name}" for name, share in facts["shares"].items()))
         if "held_out_change" in facts:
             print(
                 f"squared error of the means, on points held out: {100 * facts['held_out_change']:+.1f} % against naive"
@@ -315,6 +341,9 @@ def held_out_change(estimator: Any) -> float | None:
     Both errors are those of bags that are smaller by a fold. With few bags the scores are noisy; the variance of
     the weighted averages, which no error can fall below, limits what is reported.
     """
+    stacking = getattr(estimator, "stacking_", None)
+    if stacking is not None and stacking.naive > 0:
+        return float(stacking.combined / stacking.naive)
     tuning = getattr(estimator, "tuning_", None)
     error = estimator._naive_error()
     if tuning is None or error is None or error.mean() == 0:

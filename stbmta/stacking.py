@@ -100,10 +100,14 @@ class Stacking:
         frame = pd.DataFrame(columns, index=pd.Index(self.names, name="method"))
         return frame.sort_values(["share", "risk"], ascending=[False, True])
 
+    def shares(self) -> dict[str, float]:
+        """Return the methods that were used, largest share first; those below half a percent are left out."""
+        used = np.argsort(-self.weights, kind="stable")
+        return {self.names[m]: float(self.weights[m]) for m in used if self.weights[m] >= 0.005}
+
     def summary(self) -> str:
         """Return what was used and why."""
-        used = np.argsort(-self.weights, kind="stable")
-        shares = ", ".join(f"{self.weights[m]:.0%} {self.names[m]}" for m in used if self.weights[m] >= 0.005)
+        shares = ", ".join(f"{share:.0%} {name}" for name, share in self.shares().items())
         best = int(np.argmin(self.risk))
         return (
             f"{shares}\n"

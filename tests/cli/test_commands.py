@@ -90,7 +90,8 @@ def test_csv_on_standard_output(run, folder):
 def test_the_table_for_people(run, folder):
     done = ok(run("estimate", "clean.csv", "--by", "city"))
     assert "6 bags, 60 rows, 2 columns" in done.stdout
-    assert "zeta =" in done.stdout
+    assert "made of" in done.stdout
+    assert "zeta =" in ok(run("estimate", "clean.csv", "--by", "city", "-m", "stb")).stdout
     assert "Kyiv" in done.stdout
     done = ok(run("neighbors", "clean.csv", "--by", "city", "--json"))
     # The same threshold, and so the same neighbors, as in the estimate.
@@ -266,7 +267,21 @@ def test_texts_of_other_countries(run, folder):
 
 
 @pytest.mark.parametrize(
-    "method", ["auto", "stb", "stb-0", "stb-theory", "mta", "mta-stb", "rkmse", "james-stein", "naive"]
+    "method",
+    [
+        "auto",
+        "stb",
+        "stb-0",
+        "stb-theory",
+        "mta",
+        "mta-stb",
+        "rkmse",
+        "james-stein",
+        "water-filling",
+        "aggregation",
+        "spectral",
+        "naive",
+    ],
 )
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian", "polynomial"])
 def test_every_method_with_every_kernel(run, folder, method, kernel):
