@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 
+from .aggregation import aggregation
 from .bags import Bags
 from .kernels import RBF, Laplacian, Linear, Polynomial, Precomputed
 from .linear import neighbor_averages
@@ -37,4 +38,5 @@ def warmup() -> float:
                 tune_stb(bags, kernel, rng=0)
             bag_statistics(bags, Precomputed(lambda X, Y: X @ Y.T))
             neighbor_averages(bags, 1.0, keep_neighbors=True)
+    aggregation(bag_statistics(bags))
     return time.perf_counter() - start
