@@ -20,10 +20,10 @@ __all__ = ["PEERS", "SLOW", "Sums", "available", "ours", "ours_single"]
 Array = npt.NDArray[np.float64]
 Sums = Callable[[Bags, float, int], Array]
 
-# Rows of a block: large enough for the libraries' inner loops, small enough for the cache. Of 20 to 1000 these
-# were the best on W1 to W3.
-BLOCK_ROWS = 100
-JAX_ROWS = 200
+# Kernel values of a block: enough for the libraries' inner loops, few enough for the cache. Of 20 to 1000 rows
+# these were the best on W1 to W3.
+BLOCK = 1_500_000
+JAX_BLOCK = 3_000_000
 
 
 def ours(bags: Bags, width: float, n_threads: int) -> Array:
@@ -57,9 +57,9 @@ def _one_pair(x: Any, y: Any, width: float) -> float:
     return float(np.sum(np.exp(-squared / (2 * width**2))))
 
 
-def _row_blocks(bags: Bags, rows: int = BLOCK_ROWS) -> list[tuple[int, int]]:
-    """Whole bags that make up about so many rows."""
-    step = max(1, rows // int(bags.sizes[0]))
+def _row_blocks(bags: Bags, values: int = BLOCK) -> list[tuple[int, int]]:
+    """Whole bags that make up about so many kernel values with all points."""
+    step = max(1, values // (len(bags.data) * int(bags.sizes[0])))
     return [(i, min(i + step, len(bags))) for i in range(0, len(bags), step)]
 
 
@@ -110,8 +110,9 @@ def torch_tuned(bags: Bags, width: float, n_threads: int) -> Array:
     left = torch.cat([2 * c * x, norms, ones], dim=1)
     right = torch.cat([x, ones, norms], dim=1).T.contiguous()
     sums = torch.zeros((B, B), dtype=torch.float64)
-    buffer = _torch_buffer(max(BLOCK_ROWS, N) * B * N)
-    for i, j in _row_blocks(bags):
+    blocks = _row_blocks(bags)
+    buffer = _torch_buffer((blocks[0][1] - blocks[0][0]) * N * B * N)
+    for i, j in blocks:
         rows, columns = (j - i) * N, (B - i) * N
         K = buffer[: rows * columns].view(rows, columns)
         torch.mm(left[i * N : j * N], right[:, i * N :], out=K).exp_()
@@ -137,7 +138,7 @@ def jax_jit(bags: Bags, width: float, n_threads: int) -> Array:
     x = jax.numpy.asarray(bags.data)
     sums = np.zeros((len(bags), len(bags)))
     step = -(-len(bags) // 16)  # columns start at one of 16 places: 16 shapes to compile, little done twice
-    for i, j in _row_blocks(bags, JAX_ROWS):
+    for i, j in _row_blocks(bags, JAX_BLOCK):
         first = i // step * step
         sums[i:j, first:] = np.asarray(block(x[i * N : j * N], x[first * N :]))
     return _mirrored(sums)

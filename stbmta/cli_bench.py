@@ -1,5 +1,6 @@
 """The command ``stbmta bench``: this package and others side by side."""
 
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -60,7 +61,8 @@ def bench(
 
     names = [name for text in work or [] for name in text.split(",")]
     note = (lambda what: print(what, file=sys.stderr)) if sys.stderr.isatty() else (lambda what: None)
-    found = report.run(names, _numbers(threads), quick=quick, rounds=rounds, advance=note)
+    with redirect_stdout(sys.stderr):  # some peers talk while they compile
+        found = report.run(names, _numbers(threads), quick=quick, rounds=rounds, advance=note)
     if found.growth:
         with atomic_write(out, "wb") as file:
             growth.draw(found.growth).savefig(file, dpi=150, format="png")

@@ -244,6 +244,17 @@ def test_the_command(small, tmp_path):
     assert not out.exists()
 
 
+def test_json_stays_alone_when_a_peer_talks(small, monkeypatch):
+    def chatty(bags, width, n_threads):
+        print("compiling ...")
+        return peers.ours(bags, width, n_threads)
+
+    monkeypatch.setitem(peers.PEERS, "chatty", (chatty, "numpy"))
+    done = CliRunner().invoke(cli.app, ["bench", "--work", "W1", "--threads", "1", "--json"])
+    assert "chatty" in json.loads(done.stdout)["races"][0]["ratio"]
+    assert "compiling ..." in done.stderr
+
+
 def test_the_command_refuses(small):
     for arguments, message in (
         (["--work", "W9"], "there is no workload 'W9'; choose from W1"),
