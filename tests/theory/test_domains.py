@@ -110,6 +110,7 @@ def test_numbers_are_checked_one_by_one():
         (lambda x: laws.chi_square_logsf(1.0, 1, x), 0, -0.1, "noncentrality must be at least 0"),
         (lambda p: laws.chi_square_quantile(p, 1, upper=True), -0.1, 0.0, "log_p must be below 0"),
         (lambda x: laws.inner_product_logsf(x, 1), 0, -0.1, "x must be at least 0"),
+        (lambda p: laws.inner_product_isf(p, 3), -0.6932, -0.6931, "log_p must be at most -0.693147"),
         (lambda t: exact.exact_log_level(t, 10), 0.1, 0.0, "tau must be above 0"),
         (lambda t: exact.exact_dim(t, 10, 0.05), 0.1, 0.0, "tau must be above 0"),
         (lambda r: exact.exact_log_level(1.0, 10, r), 0.0, 1.0, "ratio must be at least 0 and below 1"),
