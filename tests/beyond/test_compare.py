@@ -74,5 +74,35 @@ def test_the_command_line(tmp_path):
     assert (out / "checks.csv").exists()
     result = runner.invoke(cli.app, ["compare", "cost", "--bags", "20", "--rounds", "1"])
     assert "added by choosing" in result.stdout
-    for what in ("gaussian", "toy", "sizes", "certificates"):
-        assert runner.invoke(cli.app, ["compare", what, "--help"]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("what", "function"),
+    [
+        ("gaussian", "gaussian.run"),
+        ("toy", "toy.run"),
+        ("sizes", "toy.run_sizes"),
+        ("certificates", "coverage.run"),
+    ],
+)
+def test_commands_pass_on_their_options_and_say_how_to_go_on(what, function, tmp_path, monkeypatch):
+    asked = {}
+
+    def run(folder, **options):
+        asked.update(options)
+        if options["seed"] == 1:
+            raise KeyboardInterrupt
+        folder.mkdir()
+        check = Check(name="a", found=0.0, standard_error=0.0, least=float(options["seed"]))
+        return Comparison(title="t", table={"x": ["1"]}, checks=(check,), seconds=1.0)
+
+    monkeypatch.setattr(f"stbmta.validation.compare.{function}", run)
+    runner = CliRunner()
+    call = ["compare", what, "--out", str(tmp_path / "o"), "--trials", "7", "--jobs", "1"]
+    result = runner.invoke(cli.app, [*call, "--seed", "1"])
+    assert result.exit_code == 130
+    assert "go on with --resume" in result.stderr
+    result = runner.invoke(cli.app, [*call, "--seed", "2"])
+    assert result.exit_code == 1  # a check was missed
+    assert asked["n_trials"] == 7
+    assert "MISSED" in (tmp_path / "o" / "table.txt").read_text()

@@ -1,16 +1,27 @@
 """The estimators beyond the paper: scikit-learn's own checks, and what they report."""
 
+import numpy as np
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from stbmta import (
     MTA,
+    RBF,
     Adaptive,
+    Bags,
     ClusteredMTA,
     ConvexAggregation,
+    Precomputed,
     SpectralKMSE,
     SpectralShrinkage,
     WaterFilling,
+    bag_statistics,
 )
+from stbmta.aggregation import aggregation, noise_dimension
+from stbmta.spectral import denoised_distances, spectral
+from stbmta.unequal import water_filling
+
+from . import slow
 
 ESTIMATORS = [
     Adaptive(),
@@ -27,3 +38,54 @@ ESTIMATORS = [
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.fixture
+def bags(rng):
+    return Bags.from_list([rng.normal(size=(n, 3)) + 0.5 * n for n in (4, 6, 9, 5, 12)])
+
+
+def test_fitted_attributes_are_those_of_the_weights(bags):
+    s = bag_statistics(bags)
+    d = noise_dimension(bags)
+    est = ConvexAggregation(kappa=0.5, ridge=2.0).fit(bags)
+    np.testing.assert_array_equal(est.weights_, aggregation(s, 0.5, 2.0, dimension=d))
+    assert est.dimension_ == d
+    np.testing.assert_array_equal(WaterFilling(scale=0.5).fit(bags).weights_, water_filling(s, 0.5))
+    np.testing.assert_allclose(
+        WaterFilling(scale=1.0, geometry="spectral").fit(bags).weights_,
+        water_filling(s, squared_distances=denoised_distances(s, spectral(s, dimension=d))),
+    )
+    for rank in (0, 2):
+        np.testing.assert_allclose(SpectralShrinkage(rank=rank).fit(bags).weights_, spectral(s, rank))
+    np.testing.assert_allclose(SpectralShrinkage(rank="optimal").fit(bags).weights_, spectral(s, dimension=d))
+    known = SpectralShrinkage(variance=1.5).fit(bags)
+    np.testing.assert_allclose(known.weights_, spectral(s, mse=3 * 1.5 / s.sizes))
+    assert known.stacking_ is None
+
+
+def test_choices_are_the_best_of_their_scores(bags):
+    est = WaterFilling(random_state=0).fit(bags)
+    assert est.stacking_.names[int(est.stacking_.weights.argmax())] == f"scale {est.scale_:g}"
+    est = SpectralShrinkage(random_state=0).fit(bags)
+    assert est.stacking_.weights.sum() == 1
+    pairs = [np.array([[0.0], [1.0]]), np.array([[0.5], [1.5]])]  # nothing to leave out
+    assert WaterFilling().fit(pairs).scale_ == 0.25
+    assert SpectralShrinkage().fit(pairs).stacking_ is None
+
+
+def test_spectral_shrinkage_of_one_mean_by_itself(bags):
+    est = SpectralKMSE(penalty=0.1).fit(bags)
+    for i, bag in enumerate(bags):
+        np.testing.assert_allclose(est.means_[i], slow.spectral_mean(bag, 0.1), rtol=1e-8)
+    np.testing.assert_allclose(est.gram_, est.means_ @ est.means_.T, rtol=1e-9)
+    matrix = Precomputed(bags.data @ bags.data.T)
+    np.testing.assert_allclose(SpectralKMSE(matrix, penalty=0.1).fit(bags).gram_, est.gram_, rtol=1e-9)
+    assert SpectralKMSE(RBF(1.0), random_state=0).fit([np.ones((1, 2))] * 2).penalty_ == 0.0
+
+
+def test_bad_parameters(bags):
+    with pytest.raises(ValueError, match="geometry must be 'naive' or 'spectral'"):
+        WaterFilling(geometry="flat").fit(bags)
+    with pytest.raises(ValueError, match="rank must be a number of components"):
+        SpectralShrinkage(rank="many").fit(bags)
