@@ -24,7 +24,7 @@ CHECKS: tuple[Check, ...] = (
 )
 """In the order of the report."""
 
-TRIALS: dict[Scale, int] = {"quick": 1, "default": 20, "full": 200}
+TRIALS: dict[Scale, int] = {"quick": 1, "default": 10, "full": 100}
 """How many times the trials of a quick run."""
 
 _ORDER: tuple[Scale, ...] = ("quick", "default", "full")

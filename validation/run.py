@@ -128,7 +128,7 @@ def validate(
     out : path-like
         Folder of the results. Work that was done is kept there.
     scale : {"quick", "default", "full"}
-        About half a minute, a quarter of an hour, hours.
+        About half a minute, ten minutes, hours.
     seed : int, default=0
     only : sequence of str
         Ids of checks, or beginnings of ids; all by default.
