@@ -3,13 +3,14 @@ Bags of very different sizes
 ============================
 
 Bags of 10 to 300 points from the toy model of the paper. Small bags gain most; large ones have little to
-gain and something to lose, because plain STB gives all neighbors the same weight.
+gain and something to lose, because plain STB gives all neighbors the same weight. Water-filling gives
+each neighbor the weight that its own error deserves.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from stbmta import MTA, RBF, STB, NaiveMean, datasets, gaussian_truth, squared_error
+from stbmta import MTA, RBF, STB, NaiveMean, WaterFilling, datasets, gaussian_truth, squared_error
 from stbmta.plotting import ErrorBySizeDisplay
 
 kernel = RBF(2.25)
@@ -19,6 +20,7 @@ methods = {
     "STB, gamma = 0": STB(kernel, gamma=0.0, random_state=0),
     "STB, gamma by K-fold": STB(kernel, random_state=0),
     "MTA, similarity by tests": MTA(kernel, "stb", random_state=0),
+    "water-filling": WaterFilling(kernel, random_state=0),
 }
 rng = np.random.default_rng(0)
 errors = {name: np.zeros(len(sizes)) for name in methods}

@@ -139,20 +139,22 @@ def estimate(
         require_rows(table, 2, "its variance")
     with working(f"estimating {len(table.bags)} bags of {len(table.bags.data)} points"):
         estimator.fit(table.bags)
-        estimator.gram_  # noqa: B018  computed here, while the clock is shown
     result = Result(table, estimator, method)
     frame = result.to_frame()
     if out is not None:
-        if out.name.lower().endswith(".npz"):
-            output.write_arrays(result.arrays(), out)
-        else:
-            output.write_table(frame, out)
+        with working("writing"):
+            if out.name.lower().endswith(".npz"):
+                output.write_arrays(result.arrays(), out)
+            else:
+                output.write_table(frame, out)
     if gram is not None:
-        result.write_gram(gram)
+        with working("inner products of the estimates"):
+            result.write_gram(gram)
     if plot is not None:
         from .plotting import estimate_figure
 
-        output.write_figure(estimate_figure(estimator), plot)
+        with working("drawing"):
+            output.write_figure(estimate_figure(estimator), plot)
     if report is not None:
         from .files import atomic_write
         from .report_html import estimate_page
@@ -235,6 +237,9 @@ class Result:
         found = self.estimator.to_frame()
         kept = [name for name in ("size", "neighbors", "naive_error", "estimated_error") if name in found]
         columns: dict[str, Any] = self.table.label_columns(self.estimator.labels_)
+        if "neighbors" not in found:
+            found["effective_neighbors"] = effective_neighbors(self.estimator.weights_)
+            kept.insert(1, "effective_neighbors")
         columns |= {_free(name, columns): found[name].to_numpy() for name in kept}
         if hasattr(self.estimator, "means_"):
             naive, means = (
@@ -304,6 +309,8 @@ class Result:
         ):
             if column in frame:
                 facts[name] = float(frame[column].mean())
+        if "neighbors" not in frame:
+            facts["average_effective_neighbors"] = float(effective_neighbors(est.weights_).mean())
         change = held_out_change(est)
         if change is not None:
             facts["held_out_change"] = change
@@ -317,22 +324,35 @@ class Result:
             f"{facts['dimension']} columns{', standardized' if facts['standardized'] else ''}"
         )
         chosen = [f"{name} = {facts[name]:.4g}" for name in ("zeta", "gamma", "c") if name in facts]
-        if chosen:
-            print(
-                ", ".join(chosen)
-                + (
-                    f"; {facts['average_neighbors']:.3g} neighbors a bag"
-                    if "average_neighbors" in facts
-                    else ""
-                )
+        if "average_neighbors" in facts:
+            chosen.append(f"{facts['average_neighbors']:.3g} neighbors a bag")
+        elif facts["average_effective_neighbors"] > 1:
+            chosen.append(
+                f"an estimate is made of {facts['average_effective_neighbors']:.3g} bags, in effect"
             )
+        if chosen:
+            print("; ".join(chosen))
         if "shares" in facts:
-            print("made of " + ", ".join(f"{share:.0%} {name}" for name, share in facts["shares"].items()))
+            print("methods: " + ", ".join(f"{share:.0%} {name}" for name, share in facts["shares"].items()))
         if "held_out_change" in facts:
             print(
                 f"squared error of the means, on points held out: {100 * facts['held_out_change']:+.1f} % against naive"
             )
         output.print_table(frame)
+
+
+def effective_neighbors(W: Any) -> Any:
+    r"""Return how many bags an estimate is made of, :math:`(\sum_j |w_j|)^2 / \sum_j w_j^2`, for each row.
+
+    It is the number of neighbors where they have equal weights, itself included.
+
+    Examples
+    --------
+    >>> effective_neighbors(np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]))
+    array([1., 2.])
+    """
+    total, squares = np.asarray(abs(W).sum(axis=1)).ravel(), np.asarray((W * W).sum(axis=1)).ravel()
+    return np.divide(total**2, squares, out=np.zeros_like(total), where=squares > 0)
 
 
 def held_out_change(estimator: Any) -> float | None:

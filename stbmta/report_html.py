@@ -99,6 +99,8 @@ def _figures(facts: dict[str, Any]) -> str:
     cells = [(str(facts["bags"]), "bags"), (str(facts["dimension"]), "features")]
     if "average_neighbors" in facts:
         cells.append((f"{facts['average_neighbors'] - 1:.3g}", "neighbors a bag, besides itself"))
+    else:
+        cells.append((f"{facts['average_effective_neighbors']:.3g}", "bags in an average, in effect"))
     if "naive_error" in facts:
         cells.append((f"{facts['naive_error']:.3g}", "squared error of a naive mean, average"))
     if "held_out_change" in facts:
@@ -113,7 +115,7 @@ def _figures(facts: dict[str, Any]) -> str:
 def _neighbors_text(estimator: Any, facts: dict[str, Any]) -> str:
     tests = getattr(estimator, "neighbors_", None)
     if tests is None:
-        return "<p>This method runs no similarity tests; every bag is treated alike.</p>"
+        return _weights_text(facts)
     counts = np.asarray(tests.sum(axis=1)).ravel() - 1
     alone = int((counts == 0).sum())
     return (
@@ -121,6 +123,23 @@ def _neighbors_text(estimator: Any, facts: dict[str, Any]) -> str:
         f"most {facts['zeta']:.3g} times the squared error of the naive mean of <i>i</i>. "
         f"A bag has {counts.mean():.3g} such neighbors on average and {counts.max()} at most; "
         f"{alone} of {len(counts)} bags have none and keep their naive mean.</p>"
+    )
+
+
+def _weights_text(facts: dict[str, Any]) -> str:
+    parts = ""
+    if "shares" in facts:
+        used = ", ".join(
+            f"{100 * share:.0f} % {html.escape(name)}" for name, share in facts["shares"].items()
+        )
+        parts = f" It combines several methods, each with the share that held-out points gave it: {used}."
+    effective = facts["average_effective_neighbors"]
+    if effective <= 1:
+        return f"<p>Nobody: this method looks at each bag alone.{parts}</p>"
+    return (
+        "<p>This method asks no yes-or-no question about who is similar; each estimate is a weighted average of naive "
+        f"means. An estimate is made of {effective:.3g} bags on average, in effect (its own included); the column "
+        f"<code>effective_neighbors</code> has the number of each bag.{parts}</p>"
     )
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -118,6 +119,19 @@ def test_progress_only_on_a_terminal(monkeypatch, capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert "work" in err
+
+
+def test_work_is_announced_only_when_it_takes_long(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with progress.working("thinking"):
+        pass
+    assert "thinking" not in capsys.readouterr().err
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    with progress.working("thinking"):
+        time.sleep(0.4)
+    out, err = capsys.readouterr()
+    assert "thinking" in err
+    assert out == ""
 
 
 runner = CliRunner()

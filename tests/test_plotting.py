@@ -196,7 +196,38 @@ def test_witness(bags):
 
 def test_figure_of_an_estimate_leaves_out_what_there_is_not(bags):
     assert len(plotting.estimate_figure(STB(zeta=1.0, gamma=0.0).fit(bags)).axes) == 3
-    assert len(plotting.estimate_figure(MTA().fit(bags)).axes) == 2
+    titles = [ax.get_title() for ax in plotting.estimate_figure(MTA().fit(bags)).axes]
+    assert titles[0] == "weights of 8 bags"
+    halves = STB(RBF(1.0), zeta=1.0, gamma=0.0, split=0.5, cross_fit=True).fit(bags)
+    assert len(plotting.estimate_figure(halves).axes) == 1  # only the neighbors can be shown
+
+
+def test_weights(bags):
+    est = MTA().fit(bags)
+    display = plotting.WeightsDisplay.from_estimator(est)
+    shown = np.asarray(drawn(display).images[0].get_array())
+    np.testing.assert_allclose(shown, est.weights_[np.ix_(display.order_, display.order_)])
+    est.weights_ = scipy.sparse.csr_array(est.weights_)
+    np.testing.assert_allclose(plotting.WeightsDisplay.from_estimator(est).weights, display.weights)
+    with pytest.raises(ValueError, match="other means than the naive ones"):
+        plotting.WeightsDisplay.from_estimator(JamesStein(target=np.ones(6)).fit(bags))
+
+
+def test_of_very_many_bags_some_are_shown(rng, monkeypatch):
+    monkeypatch.setattr("stbmta.plotting._style._MOST_BAGS", 5)
+    many = Bags.from_list([rng.normal(size=(4, 3)) for _ in range(12)])
+    for kernel in ("linear", RBF(1.0)):
+        est = STB(kernel, zeta=1.0, gamma=0.2).fit(many)
+        display = plotting.NeighborsDisplay.from_estimator(est)
+        drawn(display)
+        np.testing.assert_array_equal(
+            display.neighbors, est.neighbors_[np.ix_(display.labels, display.labels)]
+        )
+        assert display.labels.tolist() == [0, 2, 5, 8, 11]
+        shrinkage = plotting.ShrinkageDisplay.from_estimator(est)
+        assert shrinkage.naive.shape == (5, 2)
+        drawn(shrinkage)
+        assert plotting.WeightsDisplay.from_estimator(est).weights.shape == (5, 5)
 
 
 def test_new_figures_belong_to_pyplot_where_it_is_in_use(bags):

@@ -2,6 +2,7 @@
 
 =====================  ==========================================================================
 `NeighborsDisplay`     who is similar: matrix in the order of similarity, or graph
+`WeightsDisplay`       how each estimate is made of the naive means
 `ShrinkageDisplay`     where each mean went, in the first two principal directions
 `ErrorBySizeDisplay`   squared error against the size of the bag, before and after
 `PairsDisplay`         distances of all pairs, and which of them are significant
@@ -21,6 +22,7 @@ from .pairs import PairsDisplay
 from .risk import RiskDisplay
 from .shrinkage import ShrinkageDisplay
 from .theory import CoveringDisplay, ThresholdDisplay
+from .weights import WeightsDisplay
 from .witness import WitnessDisplay
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "RiskDisplay",
     "ShrinkageDisplay",
     "ThresholdDisplay",
+    "WeightsDisplay",
     "WitnessDisplay",
     "estimate_figure",
 ]

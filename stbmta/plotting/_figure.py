@@ -5,12 +5,13 @@ from typing import Any
 from .errors import ErrorBySizeDisplay
 from .neighbors import NeighborsDisplay
 from .shrinkage import ShrinkageDisplay
+from .weights import WeightsDisplay
 
 __all__ = ["estimate_figure"]
 
 
 def estimate_figure(estimator: Any) -> Any:
-    """Draw who is similar, where the means went, and the errors by bag size, side by side.
+    """Draw who is similar (or who has which weight), where the means went, and the errors by bag size, side by side.
 
     Parts that the estimator has no data for are left out.
 
@@ -34,7 +35,8 @@ def estimate_figure(estimator: Any) -> Any:
     from matplotlib.figure import Figure
 
     displays: list[Any] = []
-    for kind in (NeighborsDisplay, ShrinkageDisplay, ErrorBySizeDisplay):
+    tested = getattr(estimator, "neighbors_", None) is not None
+    for kind in (NeighborsDisplay if tested else WeightsDisplay, ShrinkageDisplay, ErrorBySizeDisplay):
         try:
             displays.append(kind.from_estimator(estimator))
         except ValueError:

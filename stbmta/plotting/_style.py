@@ -17,6 +17,7 @@ __all__ = [
     "axes",
     "label_text",
     "name_points",
+    "some_bags",
 ]
 
 # The palette of Okabe and Ito.
@@ -32,6 +33,9 @@ BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GRAY = (
 )
 
 Array = npt.NDArray[np.float64]
+
+# A picture has room for this many bags; of more, some are shown.
+_MOST_BAGS = 1000
 
 
 def axes(ax: Any, figsize: tuple[float, float] = (5.0, 4.0)) -> tuple[Any, Any]:
@@ -79,3 +83,14 @@ def name_points(ax: Any, places: Array, labels: npt.NDArray[Any]) -> None:
             continue
         written.append(at)
         ax.annotate(text, place, (4, 4), textcoords="offset points", fontsize=7)
+
+
+def some_bags(n_bags: int) -> npt.NDArray[np.int64]:
+    """Return the bags that a picture shows: all, or 1000 at equal steps.
+
+    Examples
+    --------
+    >>> some_bags(3), len(some_bags(10_000))
+    (array([0, 1, 2]), 1000)
+    """
+    return np.linspace(0, n_bags - 1, min(n_bags, _MOST_BAGS)).astype(np.int64)

@@ -10,9 +10,9 @@ import scipy.sparse
 from scipy.spatial.distance import squareform
 
 from ..statistics import BagStatistics
-from ._style import BLUE, GRAY, ORANGE, axes, label_text, name_points
+from ._style import BLUE, GRAY, ORANGE, axes, label_text, name_points, some_bags
 
-__all__ = ["NeighborsDisplay", "principal_directions", "similarity_order"]
+__all__ = ["NeighborsDisplay", "principal_directions", "similarity_order", "squared_distances"]
 
 Array = npt.NDArray[np.float64]
 
@@ -76,14 +76,16 @@ class NeighborsDisplay:
 
     @classmethod
     def from_statistics(cls, s: BagStatistics, neighbors: npt.NDArray[np.bool_]) -> Self:
-        """Show tests on the bags with these statistics.
+        """Show tests on the bags with these statistics; of more than 1000 bags, 1000 are shown.
 
         Parameters
         ----------
         s : BagStatistics
         neighbors : ndarray of bool, shape (B, B)
         """
-        return cls(s.mmd2(unbiased=False), neighbors, s.labels, s.sizes)
+        shown = some_bags(len(s))
+        distances, tests = squared_distances(s, shown), neighbors[np.ix_(shown, shown)]
+        return cls(distances, tests, s.labels[shown], s.sizes[shown])
 
     def plot(self, ax: Any = None, *, kind: Literal["matrix", "graph"] = "matrix") -> Self:
         """Draw.
@@ -143,6 +145,13 @@ class NeighborsDisplay:
             name_points(self.ax_, places, self.labels)
         self.ax_.set_xlabel("first principal direction")
         self.ax_.set_ylabel("second principal direction")
+
+
+def squared_distances(s: BagStatistics, shown: npt.NDArray[np.int64]) -> Array:
+    """Return the squared distances of some of the naive means."""
+    gram = s.centered_gram[np.ix_(shown, shown)]
+    norms = np.diagonal(gram)
+    return np.maximum(norms[:, None] + norms[None, :] - 2 * gram, 0.0)
 
 
 def similarity_order(distances: Array) -> npt.NDArray[np.int64]:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from ._style import BLUE, GRAY, VERMILION, axes, name_points
+from ._style import BLUE, GRAY, VERMILION, axes, name_points, some_bags
 
 __all__ = ["ShrinkageDisplay"]
 
@@ -62,7 +62,8 @@ class ShrinkageDisplay:
             places = _project_embeddings(s.gram, estimator.weights_)
         else:
             raise ValueError("the estimates combine halves of bags (cross_fit), not the naive means.")
-        return cls(*places[:2], estimator.labels_, places[2])
+        shown = some_bags(len(s))
+        return cls(places[0][shown], places[1][shown], estimator.labels_[shown], places[2])
 
     def plot(self, ax: Any = None) -> Self:
         """Draw.
@@ -113,13 +114,14 @@ def _project_embeddings(gram: Array, W: Any) -> tuple[Array, Array, float]:
     With v the eigenvectors of the centered Gram matrix, direction k is the sum of v_ik naive_i over the root of
     its eigenvalue (v sums to 0); inner products with it are linear in the naive means.
     """
-    B = len(gram)
-    means = gram.mean(axis=0)
-    centered = gram - means - means[:, None] + means.mean()
+    shown = some_bags(len(gram))  # the directions are those of the bags that are shown
+    B, part = len(shown), gram[np.ix_(shown, shown)]
+    means = part.mean(axis=0)
+    centered = part - means - means[:, None] + means.mean()
     values, vectors = scipy.linalg.eigh((centered + centered.T) / 2, subset_by_index=[max(0, B - 2), B - 1])
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     flat = values <= 1e-12 * max(values[0], np.finfo(float).tiny)
-    along = gram @ (vectors - vectors.mean(axis=0)) / np.where(flat, np.inf, np.sqrt(values))
+    along = gram[:, shown] @ (vectors - vectors.mean(axis=0)) / np.where(flat, np.inf, np.sqrt(values))
     return (
         _two_columns(along - along.mean(axis=0)),
         _two_columns(np.asarray(W @ along) - along.mean(axis=0)),

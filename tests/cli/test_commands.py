@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import stbmta
-from stbmta import STB, Bags
+from stbmta import STB, Adaptive, Bags
 from stbmta.cli_columns import chosen_columns, numeric_columns
 from stbmta.cli_estimate import held_out_change
 from stbmta.pairs import pair_pvalues
@@ -460,12 +460,58 @@ def test_the_report_explains_the_estimate(run, folder):
     for bag in found["bags"]:
         assert f"<td>{bag['city']}</td>" in page
     ok(run("estimate", "single.csv", "--by", "city", "-m", "naive", "--report", "naive.html"))
-    assert "runs no similarity tests" in (folder / "naive.html").read_text()
+    assert "this method looks at each bag alone" in (folder / "naive.html").read_text()
     assert "do not tell how large the errors are" in (folder / "naive.html").read_text()
     frame = pd.read_csv("clean.csv").assign(city=["<b>&"] * 6 + ["a"] * 54)
     frame.to_csv("markup.csv", index=False)
     ok(run("estimate", "markup.csv", "--by", "city", "--report", "markup.html"))
     assert "<td>&lt;b&gt;&amp;</td>" in (folder / "markup.html").read_text()
+
+
+def test_auto_says_what_it_is_made_of(run, folder):
+    done = ok(
+        run("estimate", "clean.csv", "--by", "city", "--json", "--report", "auto.html", "--plot", "auto.png")
+    )
+    found = json.loads(done.stdout)
+    assert found["estimator"] == "Adaptive"
+    assert sum(found["shares"].values()) == pytest.approx(1.0, abs=0.02)
+    est = Adaptive(random_state=0).fit(
+        Bags.from_frame(pd.read_csv("clean.csv"), "city", ["warm", "wind_speed"])
+    )
+    effective = [bag["effective_neighbors"] for bag in found["bags"]]
+    for row, number in zip(est.weights_, effective, strict=True):
+        assert number == pytest.approx(np.abs(row).sum() ** 2 / (row @ row), rel=1e-10)
+    page = (folder / "auto.html").read_text()
+    assert "It combines several methods" in page
+    assert max(found["shares"], key=found["shares"].get) in page
+    text = ok(run("estimate", "clean.csv", "--by", "city")).stdout
+    assert "methods: " in text
+    assert "bags, in effect" in text
+
+
+def test_a_closed_pipe_is_no_error(folder):
+    """``stbmta ... | head`` ends quietly."""
+    frame = pd.DataFrame({"bag": np.repeat(np.arange(3000), 2), "x": np.arange(6000.0)})
+    frame.to_csv("many.csv", index=False)
+    script = "from stbmta.cli import main; main()"
+    command = [sys.executable, "-c", script, "estimate", "many.csv", "--by", "bag", "-m", "naive", "-o", "-"]
+    env = os.environ | {"PYTHONPATH": str(stbmta.__path__[0].removesuffix("stbmta"))}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as process:
+        assert process.stdout.readline().startswith(b"bag,size")
+        process.stdout.close()
+        errors = process.stderr.read()
+        process.wait(timeout=120)
+    assert b"Traceback" not in errors
+
+
+def test_parquet_without_its_package(run, folder, monkeypatch):
+    def fail(*_, **__):
+        raise ImportError("no engine")
+
+    monkeypatch.setattr(pd, "read_parquet", fail)
+    done = run("estimate", "clean.parquet", "--by", "city")
+    assert done.exit_code == 2
+    assert 'pip install "stbmta[parquet]"' in done.stderr
 
 
 def test_held_out_change_compares_errors_at_the_size_without_a_fold(run, folder):

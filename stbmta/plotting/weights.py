@@ -1,0 +1,95 @@
+"""Who has how much weight in whose estimate."""
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from ._style import axes, label_text, some_bags
+from .neighbors import similarity_order, squared_distances
+
+__all__ = ["WeightsDisplay"]
+
+Array = npt.NDArray[np.float64]
+
+_MOST_LABELS = 40
+
+
+class WeightsDisplay:
+    """The weight matrix of an estimate, similar bags side by side: for methods without yes-or-no tests.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (B, B)
+        Row i: how estimate i is made of the naive means.
+    distances : ndarray of shape (B, B)
+        Squared distances of the naive means; they order the bags.
+    labels : ndarray of shape (B,)
+
+    Attributes
+    ----------
+    ax_, figure_
+        After :meth:`plot`.
+    order_ : ndarray of int, shape (B,)
+
+    Examples
+    --------
+    >>> from stbmta import MTA
+    >>> rng = np.random.default_rng(0)
+    >>> est = MTA().fit([rng.normal(size=(9, 5)) for _ in range(6)])
+    >>> WeightsDisplay.from_estimator(est).plot().ax_.get_title()
+    'weights of 6 bags'
+    """
+
+    def __init__(self, weights: Array, distances: Array, labels: npt.NDArray[Any]) -> None:
+        self.weights = weights
+        self.distances = distances
+        self.labels = labels
+
+    @classmethod
+    def from_estimator(cls, estimator: Any) -> Self:
+        """Show the weights of a fitted estimator; of more than 1000 bags, 1000 are shown.
+
+        Parameters
+        ----------
+        estimator : any estimator of the package
+        """
+        s, W = estimator.statistics_, estimator.weights_
+        if W.shape[1] != len(s):
+            raise ValueError("the estimates combine other means than the naive ones (cross_fit or a target).")
+        shown = some_bags(len(s))
+        W = (W.tocsr() if scipy.sparse.issparse(W) else np.asarray(W))[np.ix_(shown, shown)]
+        dense = W.toarray() if scipy.sparse.issparse(W) else W
+        return cls(dense, squared_distances(s, shown), s.labels[shown])
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        self
+        """
+        self.figure_, self.ax_ = axes(ax, (5.6, 4.6))
+        self.order_ = order = similarity_order(self.distances)
+        shown = self.weights[np.ix_(order, order)]
+        others = np.abs(shown[~np.eye(len(order), dtype=bool)])
+        # The weight of a bag in its own estimate would outshine all others.
+        largest = float(others.max(initial=0.0)) or 1.0
+        image = self.ax_.imshow(shown, cmap="RdBu", vmin=-largest, vmax=largest, interpolation="nearest")
+        bar = self.figure_.colorbar(image, ax=self.ax_, ticks=[-largest, 0, largest], format="%.2g")
+        bar.set_label("weight (own weight: off the scale)")
+        if len(order) <= _MOST_LABELS:
+            names = [label_text(label) for label in self.labels[order].tolist()]
+            size = 8 if len(order) <= 20 else 6
+            self.ax_.set_xticks(range(len(order)), names, rotation=90, fontsize=size)
+            self.ax_.set_yticks(range(len(order)), names, fontsize=size)
+        self.ax_.tick_params(length=0)
+        self.ax_.set_xlabel("naive mean")
+        self.ax_.set_ylabel("in the estimate of")
+        self.ax_.set_title(f"weights of {len(order)} bags", fontsize=10)
+        return self
