@@ -333,7 +333,8 @@ class Result:
         if chosen:
             print("; ".join(chosen))
         if "shares" in facts:
-            print("methods: " + ", ".join(f"{share:.0%} {name}" for name, share in facts["shares"].items()))
+            used = [f"{share:.0%} {name}" for name, share in facts["shares"].items()]
+            print("methods: " + "; ".join(used[:5]) + (f"; {len(used) - 5} more" if len(used) > 5 else ""))
         if "held_out_change" in facts:
             print(
                 f"squared error of the means, on points held out: {100 * facts['held_out_change']:+.1f} % against naive"

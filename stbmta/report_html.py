@@ -129,7 +129,7 @@ def _neighbors_text(estimator: Any, facts: dict[str, Any]) -> str:
 def _weights_text(facts: dict[str, Any]) -> str:
     parts = ""
     if "shares" in facts:
-        used = ", ".join(
+        used = "; ".join(
             f"{100 * share:.0f} % {html.escape(name)}" for name, share in facts["shares"].items()
         )
         parts = f" It combines several methods, each with the share that held-out points gave it: {used}."

@@ -202,6 +202,13 @@ def test_figure_of_an_estimate_leaves_out_what_there_is_not(bags):
     assert len(plotting.estimate_figure(halves).axes) == 1  # only the neighbors can be shown
 
 
+def test_long_labels_are_shortened_on_matrices(bags):
+    long = bags.relabel([("a very long name", "of a bag", k) for k in range(8)])
+    ax = drawn(plotting.NeighborsDisplay.from_estimator(STB(zeta=1.0, gamma=0.0).fit(long)))
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert names[0] == "a very long name / …"
+
+
 def test_weights(bags):
     est = MTA().fit(bags)
     display = plotting.WeightsDisplay.from_estimator(est)

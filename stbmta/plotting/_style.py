@@ -18,6 +18,7 @@ __all__ = [
     "label_text",
     "name_points",
     "some_bags",
+    "tick_names",
 ]
 
 # The palette of Okabe and Ito.
@@ -36,6 +37,9 @@ Array = npt.NDArray[np.float64]
 
 # A picture has room for this many bags; of more, some are shown.
 _MOST_BAGS = 1000
+# A matrix has room for this many names, and for this many letters of each.
+_MOST_NAMES = 40
+_LONGEST_NAME = 20
 
 
 def axes(ax: Any, figsize: tuple[float, float] = (5.0, 4.0)) -> tuple[Any, Any]:
@@ -94,3 +98,16 @@ def some_bags(n_bags: int) -> npt.NDArray[np.int64]:
     (array([0, 1, 2]), 1000)
     """
     return np.linspace(0, n_bags - 1, min(n_bags, _MOST_BAGS)).astype(np.int64)
+
+
+def tick_names(ax: Any, labels: npt.NDArray[Any]) -> None:
+    """Write the labels of bags along both axes of a matrix, shortened, if they are few enough to be read."""
+    if len(labels) > _MOST_NAMES:
+        return
+    names = [
+        text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
+        for text in map(label_text, labels.tolist())
+    ]
+    size = 8 if len(names) <= 20 else 6
+    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=size)
+    ax.set_yticks(range(len(names)), names, fontsize=size)

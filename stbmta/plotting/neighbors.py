@@ -10,7 +10,7 @@ import scipy.sparse
 from scipy.spatial.distance import squareform
 
 from ..statistics import BagStatistics
-from ._style import BLUE, GRAY, ORANGE, axes, label_text, name_points, some_bags
+from ._style import BLUE, GRAY, ORANGE, axes, name_points, some_bags, tick_names
 
 __all__ = ["NeighborsDisplay", "principal_directions", "similarity_order", "squared_distances"]
 
@@ -120,11 +120,7 @@ class NeighborsDisplay:
         np.fill_diagonal(shown, 2)
         colors = ListedColormap(["#F2F2F2", BLUE, ORANGE])
         self.ax_.imshow(shown, cmap=colors, vmin=0, vmax=2, interpolation="nearest")
-        if len(order) <= _MOST_LABELS:
-            names = [label_text(label) for label in self.labels[order].tolist()]
-            size = 8 if len(order) <= 20 else 6
-            self.ax_.set_xticks(range(len(order)), names, rotation=90, fontsize=size)
-            self.ax_.set_yticks(range(len(order)), names, fontsize=size)
+        tick_names(self.ax_, self.labels[order])
         self.ax_.tick_params(length=0)
         self.ax_.set_xlabel("is a neighbor (blue)")
         self.ax_.set_ylabel("of bag")

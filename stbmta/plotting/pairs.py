@@ -5,14 +5,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ._style import axes, label_text
+from ._style import axes, tick_names
 from .neighbors import similarity_order
 
 __all__ = ["PairsDisplay"]
 
 Array = npt.NDArray[np.float64]
-
-_MOST_LABELS = 40
 
 
 class PairsDisplay:
@@ -84,11 +82,7 @@ class PairsDisplay:
             rows, columns = np.nonzero(alike)
             size = min(30.0, 2000.0 / len(order) ** 1.5)
             self.ax_.scatter(columns, rows, s=size, color="white", edgecolor="black", linewidths=0.4)
-        if len(order) <= _MOST_LABELS:
-            names = [label_text(label) for label in self.labels[order].tolist()]
-            size = 8 if len(order) <= 20 else 6
-            self.ax_.set_xticks(range(len(order)), names, rotation=90, fontsize=size)
-            self.ax_.set_yticks(range(len(order)), names, fontsize=size)
+        tick_names(self.ax_, self.labels[order])
         self.ax_.tick_params(length=0)
         dots = "" if self.pvalues is None else f" (dot: no difference at level {self.alpha:g})"
         self.ax_.set_title(f"distances of {len(order)} bags{dots}", fontsize=10)

@@ -6,14 +6,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from ._style import axes, label_text, some_bags
+from ._style import axes, some_bags, tick_names
 from .neighbors import similarity_order, squared_distances
 
 __all__ = ["WeightsDisplay"]
 
 Array = npt.NDArray[np.float64]
-
-_MOST_LABELS = 40
 
 
 class WeightsDisplay:
@@ -83,11 +81,7 @@ class WeightsDisplay:
         image = self.ax_.imshow(shown, cmap="RdBu", vmin=-largest, vmax=largest, interpolation="nearest")
         bar = self.figure_.colorbar(image, ax=self.ax_, ticks=[-largest, 0, largest], format="%.2g")
         bar.set_label("weight (own weight: off the scale)")
-        if len(order) <= _MOST_LABELS:
-            names = [label_text(label) for label in self.labels[order].tolist()]
-            size = 8 if len(order) <= 20 else 6
-            self.ax_.set_xticks(range(len(order)), names, rotation=90, fontsize=size)
-            self.ax_.set_yticks(range(len(order)), names, fontsize=size)
+        tick_names(self.ax_, self.labels[order])
         self.ax_.tick_params(length=0)
         self.ax_.set_xlabel("naive mean")
         self.ax_.set_ylabel("in the estimate of")

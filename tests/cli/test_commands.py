@@ -14,7 +14,7 @@ import pytest
 import stbmta
 from stbmta import STB, Adaptive, Bags
 from stbmta.cli_columns import chosen_columns, numeric_columns
-from stbmta.cli_estimate import held_out_change
+from stbmta.cli_estimate import Method, held_out_change
 from stbmta.pairs import pair_pvalues
 
 
@@ -266,23 +266,7 @@ def test_texts_of_other_countries(run, folder):
     ok(run("estimate", "tabs.txt", "--by", "a", "--separator", "\\t"))
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        "auto",
-        "stb",
-        "stb-0",
-        "stb-theory",
-        "mta",
-        "mta-stb",
-        "rkmse",
-        "james-stein",
-        "water-filling",
-        "aggregation",
-        "spectral",
-        "naive",
-    ],
-)
+@pytest.mark.parametrize("method", list(Method))
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian", "polynomial"])
 def test_every_method_with_every_kernel(run, folder, method, kernel):
     if method == "james-stein" and kernel != "linear":
