@@ -57,8 +57,7 @@ class WeightsDisplay:
         if W.shape[1] != len(s):
             raise ValueError("the estimates combine other means than the naive ones (cross_fit or a target).")
         shown = some_bags(len(s))
-        W = (W.tocsr() if scipy.sparse.issparse(W) else np.asarray(W))[np.ix_(shown, shown)]
-        dense = W.toarray() if scipy.sparse.issparse(W) else W
+        dense = W.tocsr()[shown][:, shown].toarray() if scipy.sparse.issparse(W) else W[np.ix_(shown, shown)]
         return cls(dense, squared_distances(s, shown), s.labels[shown])
 
     def plot(self, ax: Any = None) -> Self:
