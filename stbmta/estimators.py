@@ -195,7 +195,7 @@ class STB(LargeFit):
         if self.cross_fit and self.split is None:
             raise ValueError("cross_fit averages over the two parts of a split; give split=0.5.")
         rng = np.random.default_rng(self.random_state)
-        self._choose(bags, s.kernel, rng)
+        self._choose(bags, s.kernel, rng, statistics=s)
         self._base = None
         if self.split is None:
             W, self.neighbors_, self.gamma_ = self._weights_from(s)
@@ -220,6 +220,7 @@ class STB(LargeFit):
         kernel: Kernel,
         rng: np.random.Generator,
         sample: Callable[[Any, np.random.Generator], Bags] = lambda bags, rng: bags,
+        statistics: BagStatistics | None = None,
     ) -> None:
         """Set zeta_, gamma and c_, by K-fold on a sample of the bags where they are None.
 
@@ -241,7 +242,7 @@ class STB(LargeFit):
                 "n_threads": self.n_threads,
             }
             if self.variance is not None and scored.sizes.max() == 1:
-                self.tuning_ = tune_stb_fission(scored, self.variance, **common)
+                self.tuning_ = tune_stb_fission(scored, self.variance, statistics=statistics, **common)
             else:
                 self.tuning_ = tune_stb(
                     scored, kernel, variance=self.variance, n_folds=self.n_folds, client=self.client, **common

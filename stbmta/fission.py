@@ -124,6 +124,7 @@ def tune_stb_fission(
     amount: float = 0.3,
     n_draws: int = 1,
     rng: RNG = None,
+    statistics: BagStatistics | None = None,
     n_threads: int | None = None,
 ) -> FissionTuning:
     r"""Choose the threshold and the shrinkage of STB without knowing the truth, also for bags of one point.
@@ -152,6 +153,8 @@ def tune_stb_fission(
         Draw the noise several times and average the scores.
     rng : {None, int, numpy.random.Generator}, optional
         Draws the noise.
+    statistics : BagStatistics, optional
+        Of the bags, if they are known already.
     n_threads : int, optional
 
     Returns
@@ -181,7 +184,7 @@ def tune_stb_fission(
     if zeta is not None:
         grid = np.array([float(zeta)])
     generator = np.random.default_rng(rng)
-    s = bag_statistics(bags, n_threads=n_threads)
+    s = bag_statistics(bags, n_threads=n_threads) if statistics is None else statistics
     count = default_scored(len(s))
     scored = np.sort(generator.permutation(len(s))[:count]) if count < len(s) else None
     drawn = []
