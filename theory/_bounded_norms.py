@@ -327,7 +327,8 @@ def bounded_sq_norm_lower(
     Returns
     -------
     float or ndarray
-        May be negative, and then says nothing.
+        May be negative or 0, and then says nothing: V^2 is *below* it with that probability. The paper prints
+        "at most", which is false where the value is 0 and V = 0 is likely (E20).
 
     Examples
     --------

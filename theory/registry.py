@@ -198,7 +198,7 @@ th:talagrand | as printed | concentration.talagrand_upper | suprema of sums, upp
 th:talagrand | as printed | concentration.talagrand_lower | suprema of sums, lower | E10 better constants exist
 prop:chisqdev-kernel | as printed | concentration.bounded_sq_norm_upper | norm of a mean | E7 2 L for L in the proof
 eq:updev_kernel | as printed | concentration.bounded_sq_norm_upper | squared norm with E V_c, upper |
-eq:lowdev_kernel | as printed | concentration.bounded_sq_norm_lower | squared norm with E V_c, lower |
+eq:lowdev_kernel | as printed | concentration.bounded_sq_norm_lower | squared norm with E V_c, lower | E20 < for <=
 eq:defqsigma-kernel | as printed | bounded.q_sigma | deviation of one mean | E7 2 L for L in the proof
 eq:devVc | as printed | concentration.bounded_norm_upper | centered norm, upper |
 eq:devlowVc | as printed | concentration.bounded_norm_lower | centered norm, lower |
@@ -206,7 +206,7 @@ eq:devlopv2 | as printed | concentration.bounded_sq_norm_upper | V^2 into center
 eq:bernsteinlinterm | as printed | concentration.linear_term_upper | Bernstein for the linear term | E8 2 L in the proof
 cor:meanbounds | as printed | concentration.expected_norm_bounds | bounds on E V_c |
 eq:updev_kernel2 | as printed | concentration.bounded_sq_norm_upper | squared norm with tr Sigma, upper |
-eq:lowdev_kernel2 | as printed | concentration.bounded_sq_norm_lower | squared norm with tr Sigma, lower |
+eq:lowdev_kernel2 | as printed | concentration.bounded_sq_norm_lower | squared norm with tr Sigma, lower | E20 < for <=
 prop:scalarproddev-kernel | as printed | concentration.bounded_inner_upper | inner product of means | E11 10 suffices
 eq:devscprod-kernel | as printed | concentration.bounded_inner_upper | inner product of bounded means | E11 10 suffices
 eq:defq-kernel | as printed | bounded.q | deviation of a difference of means | E9 two laws in Talagrand's inequality

@@ -300,3 +300,12 @@ def test_e19_zeta_stands_for_tau():
     np.testing.assert_allclose(weights.stb_theory(neighbors, zeta, c)[0, 0], gamma + (1 - gamma) / 4)
     # equal means are at distance 2 in the Gaussian test, so zeta - 2 is what corresponds to tau
     np.testing.assert_allclose(gaussian.zeta(zeta - 2, 2, 1e12, 0.05), zeta, rtol=1e-4)
+
+
+def test_e20_a_norm_of_zero_can_be_likely():
+    """The mean of two signs is 0 half of the time, and the bound for it is 0."""
+    law = {"mean_norm": 0.0, "op_norm": 1.0, "trace": 1.0, "L": 1.0, "n": 2}
+    for expected in (0.5, None):  # E|X_1 + X_2| / 2
+        bound = concentration.bounded_sq_norm_lower(2.0, **law, expected_norm=expected)
+        assert bound == 0
+    assert concentration.probability("bounded_sq_norm_lower", 2.0) < 0.5  # P(V^2 <= 0); P(V^2 < 0) = 0
