@@ -110,6 +110,7 @@ def test_known_variance_uses_the_gaussian_tests(rng):
         assert constant.errors[0, g] == pytest.approx(((estimates - means) ** 2).sum(axis=1).mean(), rel=1e-7)
 
 
+@pytest.mark.slow_without_jit
 def test_the_closed_form_truth_and_a_large_proxy_choose_alike():
     kernel = RBF(2.25)
     sample = datasets.rotated_gaussians(30, 20, rng=3)
