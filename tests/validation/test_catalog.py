@@ -9,6 +9,7 @@ from stbmta.validation.catalog import CHECKS, cells, coverage, find, select
 from stbmta.validation.mutation_list import MUTATIONS
 from stbmta.validation.mutations import MutationResult, applied, checks_of, try_check
 from stbmta.validation.run import part_name
+from stbmta.validation.runner import generator
 
 NAMED = (
     *(f"theorem-{k}-{what}" for k in (1, 2) for what in ("individual", "average")),
@@ -119,3 +120,13 @@ def test_what_becomes_of_a_mutation():
     assert status(false, (), ()) == ("missed", False)
     assert status(true, (), ("b",)) == ("survived, as it must", True)
     assert status(true, ("a",), ()) == ("caught, though true", False)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda c: c.id)
+def test_every_check_says_something_in_a_quick_run(check):
+    """A regime with a bound that nothing can cross is no test; those are marked, and there is another one."""
+    for _, regime in cells("quick", (check,)):
+        rng = generator(0, "validate", check.id, regime.name)
+        if not check.measure(rng, min(regime.trials, 10), **regime.values).vacuous:
+            return
+    raise AssertionError("all regimes are vacuous")

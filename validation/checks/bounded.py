@@ -7,7 +7,7 @@ import numpy as np
 
 from stbmta.theory import concentration
 
-from ..bounded_laws import LAWS, BoundedLaw, TwoPoint, u_statistics
+from ..bounded_laws import LAWS, WIDE, BoundedLaw, TwoPoint, rademacher_norm, u_statistics
 from ..check import Check, Finding, Regime, at_most_one, proportion
 
 __all__ = ["CHECKS"]
@@ -24,6 +24,8 @@ COMMON = ((1, 0.5), (10, 0.5), (1000, 0.5), (10**5, 0.1), (10**6, 0.5))
 TWO_POINTS = RARE + COMMON
 """Bag size N and probability p of the rarer point."""
 SMOOTH = ((1000, 0.5), (10**5, 0.5), (10**6, 0.1), (50, 0.1))
+APART = ((1000, 0.05, 0.95), (10**4, 0.02, 0.98))
+"""Two laws with means so far apart that both bounds on U lie within what can happen."""
 JOINT = ((2, 0.5), (10, 0.5), (50, 0.1), (300, 0.02), (1000, 0.5))
 
 
@@ -40,9 +42,14 @@ def _exceedance(values: Any, probabilities: Any, thresholds: Any, upper: bool, t
 def _worst(
     values: Any, probabilities: Any, thresholds: Any, name: str, levels: Any, ties: bool = True
 ) -> Finding:
-    found = _exceedance(values, probabilities, thresholds, name.endswith("upper"), ties)
+    upper = name.endswith("upper")
+    found = _exceedance(values, probabilities, thresholds, upper, ties)
     allowed = concentration.probability(name, levels)
-    return at_most_one(float((found / allowed).max()))
+    extreme = values.max() if upper else values.min()
+    inside = (thresholds < extreme) if upper else (thresholds > extreme)
+    inside |= ties & (thresholds == extreme)
+    ratio = np.where(np.isnan(thresholds), np.nan, found / allowed)
+    return at_most_one(ratio, vacuous=not (inside & (allowed < 1)).any())
 
 
 def supremum(rng: RNG, trials: int, name: str, n: int, p: float) -> Finding:
@@ -94,13 +101,10 @@ def linear_term(rng: RNG, trials: int, name: str, n: int, p: float) -> Finding:
     law = TwoPoint(n=n, p=p, low=-1.0, high=1.0)
     products = (law.means - law.mean) * law.mean
     limits = concentration.linear_term_upper(LEVELS, abs(law.mean), law.variance, law.L, n)
-    ratios = [
-        _exceedance(sign * products, law.probabilities, limits, True)
-        / concentration.probability(name, LEVELS)
-        for sign in (1, -1)
-    ]
-    useful = limits > 0
-    return at_most_one(float(np.max(np.where(useful, ratios, 0.0))))
+    if law.mean == 0:
+        return at_most_one(0.0, vacuous=True)  # the term is always 0
+    sides = [_worst(sign * products, law.probabilities, limits, name, LEVELS) for sign in (1, -1)]
+    return at_most_one([s.observed for s in sides], vacuous=all(s.vacuous for s in sides))
 
 
 def mean_square(rng: RNG, trials: int, name: str, n: int, p: float, printed: bool) -> Finding:
@@ -110,14 +114,20 @@ def mean_square(rng: RNG, trials: int, name: str, n: int, p: float, printed: boo
     return _worst(law.mean_squares, law.probabilities, limits, name, LEVELS)
 
 
-def expectation(rng: RNG, trials: int, side: str, n: int, p: float) -> Finding:
-    """Expected distance of the naive mean, exact, against both of its bounds."""
+def expectation_upper(rng: RNG, trials: int, n: int, p: float) -> Finding:
+    """Expected distance of the naive mean, exact, over its upper bound."""
     law = TwoPoint(n=n, p=p, low=-1.0, high=1.0)
-    truth = float(np.abs(law.means - law.mean) @ law.probabilities)
-    lower, upper = concentration.expected_norm_bounds(law.variance, law.variance, law.L, n)
-    if side == "upper":
-        return at_most_one(truth / float(upper))
-    return Finding(observed=truth, at_least=float(lower), vacuous=float(lower) <= 0)
+    truth = np.abs(law.means - law.mean) @ law.probabilities
+    return at_most_one(truth / concentration.expected_norm_bounds(law.variance, law.variance, law.L, n)[1])
+
+
+def expectation_lower(rng: RNG, trials: int, features: int, n: int) -> Finding:
+    """Expected distance of the naive mean of Rademacher features against its lower bound.
+
+    On the line the bound is always negative: it needs many dimensions.
+    """
+    lower = float(concentration.expected_norm_bounds(1 / features, 1.0, 1.0, n)[0])
+    return Finding(observed=rademacher_norm(features, n), at_least=lower, vacuous=lower <= 0)
 
 
 def inner_product(rng: RNG, trials: int, name: str, n: int, p: float) -> Finding:
@@ -142,33 +152,53 @@ def u_statistic(rng: RNG, trials: int, name: str, n: int, p: float, other: float
     return _worst(u.ravel(), joint.ravel(), limits, name, CERTIFIED)
 
 
-def _drawn_statistic(name: str, law: BoundedLaw, rng: RNG, trials: int, n: int, t: float) -> tuple[Any, Any]:
-    """Draws of what a bound is about, and the bound."""
-    spread, sigma = (law.op_norm, law.trace, law.L, n), np.sqrt(max(law.trace, 1e-6) / n)
+def _draw_statistic(name: str, law: BoundedLaw, rng: RNG, trials: int, n: int) -> Any:
+    """Draws of what a bound is about."""
     if name.startswith("u_statistic"):
-        return u_statistics(law, rng, trials, n), getattr(concentration, name)(
-            t, 0.0, law.d_eff, law.L, n, sigma
-        )
+        return u_statistics(law, rng, trials, n)
     means = law.draw(rng, trials, n)[0]
     centered = means - law.mean
-    length = float(np.linalg.norm(law.mean))
-    bound = getattr(concentration, name)
     if name == "bounded_inner_upper":
-        products = (centered * (law.draw(rng, trials, n)[0] - law.mean)).sum(axis=1)
-        return products, bound(t, law.d_eff, 2 * law.L, n, sigma)
+        return (centered * (law.draw(rng, trials, n)[0] - law.mean)).sum(axis=1)
     if name == "linear_term_upper":
-        return centered @ law.mean, bound(t, length, law.op_norm, law.L, n)
+        return centered @ law.mean
+    return (means**2).sum(axis=1) if name.startswith("bounded_sq_norm") else np.linalg.norm(centered, axis=1)
+
+
+def _limit(name: str, law: BoundedLaw, n: int, t: float, expected: float | None) -> tuple[float, float]:
+    """Give the bound, and the value that the statistic can never pass."""
+    bound, upper, L = getattr(concentration, name), name.endswith("upper"), law.L
+    sigma, length = np.sqrt(max(law.trace, 1e-6) / n), float(np.linalg.norm(law.mean))
+    if name.startswith("u_statistic"):
+        return float(bound(t, 0.0, law.d_eff, L, n, sigma)), 4 * L**2 if upper else -2 * L**2 / (n - 1)
+    if name == "bounded_inner_upper":
+        return float(bound(t, law.d_eff, 2 * L, n, sigma)), 4 * L**2
+    if name == "linear_term_upper":
+        return float(bound(t, length, law.op_norm, L, n)), 2 * L * length
+    spread = (law.op_norm, law.trace, L, n, expected)
     if name.startswith("bounded_sq_norm"):
-        return (means**2).sum(axis=1), bound(t, length, *spread)
-    return np.linalg.norm(centered, axis=1), bound(t, *spread)
+        return float(bound(t, length, *spread)), L**2 if upper else 0.0
+    return float(bound(t, *spread)), 2 * L if upper else 0.0
 
 
-def drawn(rng: RNG, trials: int, name: str, law: str, n: int, t: float) -> Finding:
+BLOCK = 10**6
+"""Numbers that are drawn at once."""
+
+
+def drawn(rng: RNG, trials: int, name: str, law: str, n: int, t: float, known: bool = False) -> Finding:
     """How often a bound is crossed by a drawn law, t being fixed."""
-    values, limit = _drawn_statistic(name, LAWS[law](), rng, trials, n, t)
-    slack = 1e-12 * max(abs(float(limit)), 1.0)
-    crossed = values > limit + slack if name.endswith("upper") else values < limit - slack
-    return proportion(int(crossed.sum()), trials, at_most=float(concentration.probability(name, t)))
+    common = {**LAWS, **WIDE}[law]()
+    limit, extreme = _limit(name, common, n, t, rademacher_norm(len(common.mean), n) if known else None)
+    upper = name.endswith("upper")
+    slack = 1e-12 * abs(limit) + 1e-15 * common.L
+    crossed, block = 0, max(BLOCK // len(common.mean), 1)
+    for done in range(0, trials, block):
+        values = _draw_statistic(name, common, rng, min(block, trials - done), n)
+        within = values <= limit + slack if upper else values >= limit - slack
+        crossed += int((~within).sum())
+    vacuous = limit >= extreme if upper else limit <= extreme
+    allowed = float(concentration.probability(name, t))
+    return proportion(crossed, trials, vacuous=bool(vacuous), at_most=allowed)
 
 
 def centered_length(rng: RNG, trials: int, multiple: float) -> Finding:
@@ -192,8 +222,20 @@ def _two_points(places: tuple[tuple[int, float], ...], **values: Any) -> tuple[R
     )
 
 
-def _drawn(name: str) -> tuple[Regime, ...]:
+def _wide(name: str, **more: Any) -> tuple[Regime, ...]:
+    """Regimes in which the bound lies within what can happen."""
     return tuple(
+        Regime(
+            name=f"{law}, N = 1e10, t = 3",
+            values={"name": name, "law": law, "n": 10**10, "t": 3.0, **more},
+            trials=400,
+        )
+        for law in WIDE
+    )
+
+
+def _drawn(name: str) -> tuple[Regime, ...]:
+    return _wide(name) + tuple(
         Regime(
             name=f"{law}, N = {n}, t = {t:g}",
             values={"name": name, "law": law, "n": n, "t": t},
@@ -230,9 +272,7 @@ def _concentration(
 
 _NORM_LABELS = {
     ("bounded_norm_upper", True): ("eq:devVc",),
-    ("bounded_norm_lower", True): ("eq:devlowVc",),
     ("bounded_norm_upper", False): ("eq:devVc", "eq:defqsigma-kernel"),
-    ("bounded_norm_lower", False): ("eq:devlowVc", "eq:defqsigma-kernel"),
     ("bounded_sq_norm_upper", True): ("eq:updev_kernel", "prop:chisqdev-kernel", "eq:devlopv2"),
     ("bounded_sq_norm_lower", True): ("eq:lowdev_kernel", "prop:chisqdev-kernel"),
     ("bounded_sq_norm_upper", False): ("eq:updev_kernel2",),
@@ -276,17 +316,33 @@ CHECKS = (
         linear_term,
         _two_points(TWO_POINTS, name="linear_term_upper"),
     ),
-    *(
-        _concentration(
-            "expected_norm_bounds",
-            ("cor:meanbounds",),
-            f"expected distance of a mean from the truth, {side} bound",
-            expectation,
-            _two_points(TWO_POINTS, side=side),
-            ("bounded.q_sigma",) if side == "lower" else (),
-            f"-{side}",
-        )
-        for side in ("upper", "lower")
+    _concentration(
+        "bounded_norm_lower",
+        ("eq:devlowVc",),
+        "distance of a mean from the truth, lower tail, expected norm known",
+        drawn,
+        _wide("bounded_norm_lower", known=True),
+        ("bounded.q_sigma",),
+    ),
+    _concentration(
+        "expected_norm_bounds",
+        ("cor:meanbounds",),
+        "expected distance of a mean from the truth, upper bound",
+        expectation_upper,
+        _two_points(TWO_POINTS),
+        suffix="-upper",
+    ),
+    _concentration(
+        "expected_norm_bounds",
+        ("cor:meanbounds",),
+        "expected distance of a mean from the truth, lower bound",
+        expectation_lower,
+        tuple(
+            Regime(name=f"{m:g} features, N = {n:g}", values={"features": m, "n": n})
+            for m, n in ((100, 10**3), (10**3, 10**7), (10**4, 10**8), (10**4, 10**10), (10**6, 10**14))
+        ),
+        ("bounded.q_sigma",),
+        "-lower",
     ),
     _concentration(
         "mean_sq_norm_lower",
@@ -318,15 +374,11 @@ CHECKS = (
             f"unbiased squared distance, {side} tail",
             u_statistic,
             tuple(
-                regime
-                for other in (0.3, 0.5)
-                for regime in (
-                    Regime(
-                        name=f"two points, N = {n:g}, p = {p:g} and {other:g}",
-                        values={"name": f"u_statistic_{side}", "n": n, "p": p, "other": other},
-                    )
-                    for n, p in JOINT
+                Regime(
+                    name=f"two points, N = {n:g}, p = {p:g} and {other:g}",
+                    values={"name": f"u_statistic_{side}", "n": n, "p": p, "other": other},
                 )
+                for n, p, other in (*((n, p, other) for other in (0.3, 0.5) for n, p in JOINT), *APART)
             ),
             ("bounded.q",),
         )
@@ -336,7 +388,11 @@ CHECKS = (
         _concentration(name, labels, f"{title}, drawn", drawn, _drawn(name), suffix="-drawn")
         for name, labels, title in (
             ("bounded_norm_upper", ("eq:devVc",), "distance of a mean from the truth"),
-            ("bounded_norm_lower", ("eq:devlowVc",), "distance of a mean from the truth, lower tail"),
+            (
+                "bounded_norm_lower",
+                ("eq:devlowVc", "eq:defqsigma-kernel"),
+                "distance of a mean from the truth, lower tail, trace known",
+            ),
             ("bounded_sq_norm_upper", ("eq:updev_kernel2",), "squared norm of a mean"),
             ("bounded_sq_norm_lower", ("eq:lowdev_kernel2",), "squared norm of a mean, lower tail"),
             ("linear_term_upper", ("eq:bernsteinlinterm",), "linear term"),
