@@ -50,7 +50,9 @@ def validate(
     full: Annotated[bool, typer.Option("--full", help="Hours.")] = False,
     check: Annotated[
         list[str] | None,
-        typer.Option(help="Run only this check, or those whose ids begin so; may be repeated."),
+        typer.Option(
+            help="Run only the check with this id, or else those whose ids begin so; may be repeated."
+        ),
     ] = None,
     mutate: Annotated[
         bool, typer.Option("--mutate", help="Run the checks against deliberately wrong formulas instead.")
@@ -69,7 +71,8 @@ def validate(
 ) -> None:
     """Check every statement of the theory numerically, and write a report.
 
-    Exit code 0 if every statement holds (known errata of the paper do not count), 1 if one is violated.
+    Exit code 0 if every statement holds (known errata of the paper must show), 1 if one is violated, 2 for bad input,
+    3 if a worker process was killed, 130 after Ctrl-C.
 
     Example: stbmta validate --quick
     """
@@ -93,6 +96,9 @@ def validate(
     except KeyboardInterrupt:
         typer.echo(f"interrupted; what is done is kept: go on with --resume --out {out}", err=True)
         raise typer.Exit(130) from None
+    except ChildProcessError as error:
+        typer.echo(f"stbmta: {error}", err=True)
+        raise typer.Exit(3) from None
     page = report_html.write(out)
     if not as_json:
         console.print(f"Took {time.perf_counter() - start:.0f} s. Report: {page}")
@@ -121,7 +127,7 @@ def _validate(
         print_json(report.to_dict())
     else:
         _show(console, report, verbose)
-    return not report.violated
+    return report.good
 
 
 def _mutate(

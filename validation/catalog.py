@@ -56,17 +56,19 @@ def find(check_id: str) -> Check:
 
 
 def select(names: tuple[str, ...]) -> tuple[Check, ...]:
-    """Return the checks that are named, by id or by the beginning of ids; all if none is.
+    """Return the checks that are named, by id, or else by the beginning of ids; all if none is.
 
     Examples
     --------
     >>> [check.id for check in select(("theorem-1-st", "rough"))]
     ['rough', 'theorem-1-star']
     """
+    ids = [check.id for check in CHECKS]
+    chosen = set() if names else set(ids)
     for name in names:
-        if not any(check.id.startswith(name) for check in CHECKS):
-            find(name)
-    return tuple(check for check in CHECKS if not names or check.id.startswith(names))
+        begun = [other for other in ids if name and other.startswith(name)]
+        chosen.update([name] if name in ids else begun or [find(name).id])
+    return tuple(check for check in CHECKS if check.id in chosen)
 
 
 def cells(scale: Scale, checks: tuple[Check, ...] = CHECKS) -> Iterator[tuple[Check, Regime]]:

@@ -68,9 +68,14 @@ def test_selection_by_beginnings_and_help_for_typos():
     assert select(()) == CHECKS
     assert [check.id for check in select(("exact-zeta-power", "exact-norm"))] == [
         "exact-zeta-power",
-        "exact-zeta-power-size-4",
         "exact-norm",
     ]
+    assert [check.id for check in select(("exact-zeta-p",))] == [
+        "exact-zeta-power",
+        "exact-zeta-power-size-4",
+    ]
+    with pytest.raises(ValueError, match="no check ''"):
+        select(("",))
     with pytest.raises(ValueError, match=r"no check 'theorm-1-star'. Did you mean theorem-1-star"):
         select(("theorm-1-star",))
     with pytest.raises(ValueError, match=r"no check '%'. `stbmta validate --list`"):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,13 @@ from typer.testing import CliRunner
 
 from stbmta import cli
 from stbmta.validation import report_html
+from stbmta.validation.catalog import find
 from stbmta.validation.mutation_list import MUTATIONS
 from stbmta.validation.mutations import applied, mutate
 from stbmta.validation.run import validate
 
 runner = CliRunner()
-SOME = ["--check", "theorem-1-random", "--check", "exact-tau", "--check", "exact-norm"]
+SOME = ["--check", "theorem-1-random", "--check", "exact-tau-", "--check", "exact-norm"]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
@@ -127,6 +129,51 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(quick, tmp_path, how):
     assert contents(folder) == contents(tmp_path / "straight")
 
 
+def shown(report):
+    return report.to_dict()["checks"]
+
+
+def test_a_later_run_in_the_folder_keeps_what_it_shows(tmp_path):
+    first = validate(tmp_path, scale="quick", only=["theorem-1-star"], jobs=1)
+    both = validate(tmp_path, scale="quick", only=["rough"], jobs=1, resume=True)
+    assert [check.id for check in both.checks] == ["rough", "theorem-1-star"]
+    assert shown(both)[1:] == shown(first)
+    next((tmp_path / "parts").glob("rough*")).unlink()  # no longer whole
+    star = validate(tmp_path, scale="quick", only=["theorem-1-star"], jobs=1, resume=True)
+    assert shown(star) == shown(first)
+
+
+def test_an_erratum_that_does_not_show_ends_with_exit_code_one(tmp_path, monkeypatch):
+    hidden = replace(
+        find("gaussian-scale-printed"),
+        measure=find("gaussian-scale").measure,
+        regimes=find("gaussian-scale").regimes,
+    )
+    for module in ("catalog", "run"):
+        monkeypatch.setattr(f"stbmta.validation.{module}.CHECKS", (hidden, find("exact-norm")))
+    done = invoke("--quick", "--check", hidden.id, "--jobs", 1, "--out", tmp_path / "out")
+    assert done.exit_code == 1
+    assert "1 erratum not seen" in done.output
+
+
+def test_a_killed_worker_has_an_exit_code_of_its_own(tmp_path, monkeypatch):
+    def killed(*args, **kwargs):
+        raise ChildProcessError("a worker process was killed")
+
+    monkeypatch.setattr("stbmta.validation.run.run_parts", killed)
+    done = invoke("--quick", "--check", "rough", "--out", tmp_path / "out")
+    assert done.exit_code == 3
+    assert "a worker process was killed" in done.output
+
+
+def test_the_package_exports_validate():
+    from stbmta import validation
+
+    assert validation.validate is validate
+    with pytest.raises(AttributeError, match="no attribute 'valdiate'"):
+        _ = validation.valdiate
+
+
 def test_a_violated_statement_ends_with_exit_code_one(tmp_path):
     with applied(next(m for m in MUTATIONS if m.id == "bound-half")):
         done = invoke("--quick", "--check", "theorem-1-attained", "--jobs", 1, "--out", tmp_path / "out")
@@ -168,6 +215,7 @@ def test_verbose_shows_every_check(tmp_path):
     [
         (["--quick", "--full"], "not both"),
         (["--quick", "--check", "nonsense"], "no check 'nonsense'"),
+        (["--quick", "--check", ""], "no check ''"),
         (["--mutate", "--check", "rough"], "Give one of them"),
     ],
 )
