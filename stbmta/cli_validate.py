@@ -191,7 +191,19 @@ def _show(console: "Console", report: "Report", verbose: bool) -> None:
             console.print(f"[{_STYLES[status]}]{status}[/]: {check.title} ({', '.join(check.labels)})")
             console.print(f"    {check.id}: {check.erratum or _worst_regime(report, check)}", style="dim")
     console.print(f"{report.summary()}.")
+    _show_other_errata(console, report)
     console.print(f"All intervals together are wrong with probability at most {_error():g}.", style="dim")
+
+
+def _show_other_errata(console: "Console", report: "Report") -> None:
+    """Name the errata that have no counterexample, if the run shows errata at all."""
+    from stbmta.validation.errata import errata
+
+    if any(check.erratum for check in report.checks):
+        others = ", ".join(erratum.number for erratum in errata() if not erratum.refuted_by)
+        console.print(
+            f"Errata without a counterexample, for reasons that the report tells: {others}.", style="dim"
+        )
 
 
 def _worst_regime(report: "Report", check: "Check") -> str:
@@ -215,7 +227,7 @@ def _show_mutations(console: "Console", report: "MutationReport") -> None:
     for result in report.results:
         caught = [*result.statements, *result.algebra]
         more = f" and {len(caught) - 2} more" if len(caught) > 2 else ""
-        how = ", ".join(caught[:2]) + more if result.status == "caught" else result.status
+        how = f"{result.how} {', '.join(caught[:2])}{more}".strip()
         mutation = result.mutation
         style = "" if result.good else "bold red"
         table.add_row(mutation.id, f"{mutation.target}: {mutation.what}", how, style=style)

@@ -7,20 +7,36 @@ from stbmta import theory
 from stbmta.theory.registry import Statement
 
 from .check import Check, Regime, Scale
-from .checks import bounded, coverings, deviations, estimators, exact, gaussian, kernel, theorem1, theorem2
+from .checks import (
+    bounded,
+    bounded_drawn,
+    coverings,
+    deviations,
+    estimators,
+    exact,
+    gaussian,
+    kernel,
+    printed,
+    sharp,
+    theorem1,
+    theorem2,
+)
 
-__all__ = ["CHECKS", "TRIALS", "Coverage", "cells", "coverage", "erratum_number", "find", "select"]
+__all__ = ["CHECKS", "TRIALS", "Coverage", "cells", "coverage", "erratum_number", "find", "locate", "select"]
 
 CHECKS: tuple[Check, ...] = (
     *theorem1.CHECKS,
     *theorem2.CHECKS,
+    *sharp.CHECKS,
     *gaussian.CHECKS,
     *exact.CHECKS,
     *deviations.CHECKS,
     *kernel.CHECKS,
     *bounded.CHECKS,
+    *bounded_drawn.CHECKS,
     *estimators.CHECKS,
     *coverings.CHECKS,
+    *printed.CHECKS,
 )
 """In the order of the report."""
 
@@ -53,6 +69,18 @@ def find(check_id: str) -> Check:
     near = get_close_matches(check_id, [check.id for check in CHECKS], n=3, cutoff=0.3)
     hint = f" Did you mean {', '.join(near)}?" if near else ""
     raise ValueError(f"there is no check {check_id!r}.{hint} `stbmta validate --list` shows all.")
+
+
+def locate(function: str) -> tuple[str, str]:
+    """Return the module and the name of a function that a check or a mutation names.
+
+    Examples
+    --------
+    >>> locate("gaussian.zeta"), locate("stbmta.tuning.unbiased_risk")
+    (('stbmta.theory.gaussian', 'zeta'), ('stbmta.tuning', 'unbiased_risk'))
+    """
+    module, name = function.rsplit(".", 1)
+    return (module if module.startswith("stbmta.") else f"stbmta.theory.{module}"), name
 
 
 def select(names: tuple[str, ...]) -> tuple[Check, ...]:

@@ -120,7 +120,7 @@ class Check:
     labels : tuple of str
         LaTeX labels of the paper; ``beyond`` for what the paper does not have.
     functions : tuple of str
-        Functions of :mod:`stbmta.theory` that are put to the test.
+        Functions that are put to the test: of :mod:`stbmta.theory`, or with their full name.
     measure : callable
         ``measure(rng, trials, **values)`` gives a `Finding`.
     regimes : tuple of Regime

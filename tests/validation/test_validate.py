@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from stbmta import cli
 from stbmta.validation import report_html
 from stbmta.validation.catalog import find
+from stbmta.validation.errata import errata
 from stbmta.validation.mutation_list import MUTATIONS
 from stbmta.validation.mutations import applied, mutate
 from stbmta.validation.run import validate
@@ -65,6 +66,8 @@ def test_tight_statements_are_tight(quick):
     }
     for name in ("theorem-1-attained", "sharp-attained", "gram-frobenius-attained", "theorem-2-aligned"):
         assert 0.98 < tight[name] <= 1 + 1e-9
+    assert 0.4 < tight["needed-q-sigma"] < 0.5  # less than half of the printed constants is needed
+    assert 0.9 < tight["needed-bousquet-upper"] <= 1
     assert tight["gaussian-B"] > 1e-6  # the printed constant has little room near d = 1e4
 
 
@@ -154,6 +157,7 @@ def test_an_erratum_that_does_not_show_ends_with_exit_code_one(tmp_path, monkeyp
     done = invoke("--quick", "--check", hidden.id, "--jobs", 1, "--out", tmp_path / "out")
     assert done.exit_code == 1
     assert "1 erratum not seen" in done.output
+    assert "1 known errata did not show" in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_a_killed_worker_has_an_exit_code_of_its_own(tmp_path, monkeypatch):
@@ -243,8 +247,9 @@ def test_the_mutation_report_says_what_caught_what(tmp_path, monkeypatch):
     rows = report.to_frame().set_index("id")
     assert rows.loc["rough-no-variance", "caught_by"] == ["rough"]
     assert rows.loc["level-no-union", "status"] == "caught by algebra"
-    assert rows.loc["total-7", "status"] == "survived, as it must"
-    assert report.summary() == "4 mutations: 2 caught, 1 caught by algebra, 1 survived, as it must"
+    assert rows.loc["total-7", "status"] == "true, caught by algebra"
+    assert "algebra-bounded-total-error" in rows.loc["total-7", "caught_by"]
+    assert report.summary() == "4 mutations: 2 caught, 1 caught by algebra, 1 true, caught by algebra"
     with pytest.raises(ValueError, match="there is no mutation 'x'"):
         mutate(tmp_path / "m", only=["x"], resume=True)
 
@@ -253,7 +258,16 @@ def test_the_mutation_report_says_what_caught_what(tmp_path, monkeypatch):
     done = invoke("--mutate", "--jobs", 1, "--out", tmp_path / "n")
     assert done.exit_code == 0, done.output
     assert "4 mutations" in done.stdout
-    assert "Could it have failed?" in (tmp_path / "n" / "report.html").read_text()
+    words = " ".join(done.stdout.replace("│", " ").split())
+    assert "true, so nothing can refute it; differs" in words
+    page = (tmp_path / "n" / "report.html").read_text()
+    for text in (
+        "<h1>Deliberately wrong formulas</h1>",
+        "All were caught.",
+        "Seed 0, stbmta",
+        "nothing can refute it",
+    ):
+        assert text in page
     data = json.loads(invoke("--mutate", "--jobs", 1, "--resume", "--json", "--out", tmp_path / "n").stdout)
     assert len(data["mutations"]) == 4
 
@@ -271,6 +285,26 @@ def test_the_page_needs_nothing_else_and_tells_all(quick):
     ):
         assert text in page
     assert page.count("data:image/png;base64,") >= 10
+
+
+def test_the_page_lists_every_erratum(quick):
+    page = (quick[0] / "report.html").read_text()
+    section = page[page.index('id="errata"') : page.index('id="exploration"')]
+    for erratum in errata():
+        assert f"<td>{erratum.number}</td>" in section
+        assert all(f"<code>{name}</code>" in section for name in (*erratum.refuted_by, *erratum.see))
+    assert "One erratum reaches a theorem: E1" in section
+    assert "E2, E3, E8" in quick[1].output
+
+
+def test_the_text_about_the_gaussian_figure_follows_the_results(quick):
+    checks = {c["id"]: c for c in json.loads((quick[0] / "results.json").read_text())["checks"]}
+    printed = [checks[f"gaussian-{event}"] for event in ("A", "B", "C", "Cprime")]
+    assert "gaussian-B</code> at d = 1e4 comes closest" in report_html._closest(printed)
+    nearer = [*printed, {"id": "x", "regimes": [{"tightness": 0.5, "regime": "d = 7", "vacuous": False}]}]
+    assert "x</code> at d = 7 comes closest, with 0.5" in report_html._closest(nearer)
+    hidden = [*printed, {"id": "x", "regimes": [{"tightness": 0.5, "regime": "d = 7", "vacuous": True}]}]
+    assert "gaussian-B" in report_html._closest(hidden)
 
 
 def test_a_page_of_a_single_check(tmp_path):

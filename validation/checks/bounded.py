@@ -1,16 +1,16 @@
-"""Concentration of bounded variables: exact binomial laws on the line, and drawn laws in many dimensions."""
+"""Concentration of bounded variables: exact binomial laws on the line."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from stbmta.theory import concentration
+from stbmta.theory import bounded, concentration
 
-from ..bounded_laws import LAWS, WIDE, BoundedLaw, TwoPoint, rademacher_norm, u_statistics
-from ..check import Check, Finding, Regime, at_most_one, proportion
+from ..bounded_laws import TwoPoint, rademacher_norm
+from ..check import Check, Finding, Regime, at_most_one
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "concentration_check"]
 
 RNG = np.random.Generator
 
@@ -65,6 +65,25 @@ def supremum(rng: RNG, trials: int, name: str, n: int, p: float) -> Finding:
     deviation = getattr(concentration, name)(LEVELS, n * law.variance, largest, expectation)
     thresholds = expectation + deviation if name.endswith("upper") else expectation - deviation
     return _worst(z, law.probabilities, thresholds, name, LEVELS)
+
+
+def needed(rng: RNG, trials: int, name: str, n: int, p: float) -> Finding:
+    """Deviation that a law needs at each level over the one that is given: how much of the constants is used.
+
+    A value that is reached with probability exp(-t) lies within the deviation at t.
+    """
+    law = TwoPoint(n=n, p=p, low=-1.0, high=1.0)
+    distance = np.abs(law.means - law.mean)
+    expected = float(distance @ law.probabilities)
+    reached = _exceedance(distance, law.probabilities, distance, upper=True)
+    beyond = (distance > expected) & (reached > 1e-30) & (reached < 1)
+    levels, excess = -np.log(reached[beyond]), distance[beyond] - expected
+    if name == "q_sigma":
+        given = bounded.q_sigma(levels, law.variance, law.variance, law.L, n)
+    else:
+        largest = max(law.high - law.mean, law.mean - law.low)
+        given = getattr(concentration, name)(levels, n * law.variance, largest, n * expected) / n
+    return at_most_one(excess / given)
 
 
 def centered_norm(rng: RNG, trials: int, name: str, n: int, p: float, known: bool) -> Finding:
@@ -152,55 +171,6 @@ def u_statistic(rng: RNG, trials: int, name: str, n: int, p: float, other: float
     return _worst(u.ravel(), joint.ravel(), limits, name, CERTIFIED)
 
 
-def _draw_statistic(name: str, law: BoundedLaw, rng: RNG, trials: int, n: int) -> Any:
-    """Draws of what a bound is about."""
-    if name.startswith("u_statistic"):
-        return u_statistics(law, rng, trials, n)
-    means = law.draw(rng, trials, n)[0]
-    centered = means - law.mean
-    if name == "bounded_inner_upper":
-        return (centered * (law.draw(rng, trials, n)[0] - law.mean)).sum(axis=1)
-    if name == "linear_term_upper":
-        return centered @ law.mean
-    return (means**2).sum(axis=1) if name.startswith("bounded_sq_norm") else np.linalg.norm(centered, axis=1)
-
-
-def _limit(name: str, law: BoundedLaw, n: int, t: float, expected: float | None) -> tuple[float, float]:
-    """Give the bound, and the value that the statistic can never pass."""
-    bound, upper, L = getattr(concentration, name), name.endswith("upper"), law.L
-    sigma, length = np.sqrt(max(law.trace, 1e-6) / n), float(np.linalg.norm(law.mean))
-    if name.startswith("u_statistic"):
-        return float(bound(t, 0.0, law.d_eff, L, n, sigma)), 4 * L**2 if upper else -2 * L**2 / (n - 1)
-    if name == "bounded_inner_upper":
-        return float(bound(t, law.d_eff, 2 * L, n, sigma)), 4 * L**2
-    if name == "linear_term_upper":
-        return float(bound(t, length, law.op_norm, L, n)), 2 * L * length
-    spread = (law.op_norm, law.trace, L, n, expected)
-    if name.startswith("bounded_sq_norm"):
-        return float(bound(t, length, *spread)), L**2 if upper else 0.0
-    return float(bound(t, *spread)), 2 * L if upper else 0.0
-
-
-BLOCK = 10**6
-"""Numbers that are drawn at once."""
-
-
-def drawn(rng: RNG, trials: int, name: str, law: str, n: int, t: float, known: bool = False) -> Finding:
-    """How often a bound is crossed by a drawn law, t being fixed."""
-    common = {**LAWS, **WIDE}[law]()
-    limit, extreme = _limit(name, common, n, t, rademacher_norm(len(common.mean), n) if known else None)
-    upper = name.endswith("upper")
-    slack = 1e-12 * abs(limit) + 1e-15 * common.L
-    crossed, block = 0, max(BLOCK // len(common.mean), 1)
-    for done in range(0, trials, block):
-        values = _draw_statistic(name, common, rng, min(block, trials - done), n)
-        within = values <= limit + slack if upper else values >= limit - slack
-        crossed += int((~within).sum())
-    vacuous = limit >= extreme if upper else limit <= extreme
-    allowed = float(concentration.probability(name, t))
-    return proportion(crossed, trials, vacuous=bool(vacuous), at_most=allowed)
-
-
 def centered_length(rng: RNG, trials: int, multiple: float) -> Finding:
     """Length of a centered point over a multiple of L: a rare point sits almost two L from the mean."""
     law = TwoPoint(n=1, p=0.01, low=-1.0, high=1.0)
@@ -222,33 +192,7 @@ def _two_points(places: tuple[tuple[int, float], ...], **values: Any) -> tuple[R
     )
 
 
-def _wide(name: str, **more: Any) -> tuple[Regime, ...]:
-    """Regimes in which the bound lies within what can happen."""
-    return tuple(
-        Regime(
-            name=f"{law}, N = 1e10, t = 3",
-            values={"name": name, "law": law, "n": 10**10, "t": 3.0, **more},
-            trials=400,
-        )
-        for law in WIDE
-    )
-
-
-def _drawn(name: str) -> tuple[Regime, ...]:
-    return _wide(name) + tuple(
-        Regime(
-            name=f"{law}, N = {n}, t = {t:g}",
-            values={"name": name, "law": law, "n": n, "t": t},
-            trials=2000,
-            scale="quick" if t == 3.0 and n == 20 else "default",
-        )
-        for law in LAWS
-        for n in (20, 200)
-        for t in (3.0, 4.0)
-    )
-
-
-def _concentration(
+def concentration_check(
     name: str,
     label: tuple[str, ...],
     title: str,
@@ -281,11 +225,11 @@ _NORM_LABELS = {
 
 CHECKS = (
     *(
-        _concentration(name, (label,), title, supremum, _two_points(TWO_POINTS, name=name))
+        concentration_check(name, (label,), title, supremum, _two_points(TWO_POINTS, name=name))
         for name, (label, title) in _SUPREMA.items()
     ),
     *(
-        _concentration(
+        concentration_check(
             name,
             labels,
             f"{'squared norm of a mean' if 'sq' in name else 'distance of a mean from the truth'}, "
@@ -298,7 +242,7 @@ CHECKS = (
         for (name, known), labels in _NORM_LABELS.items()
     ),
     *(
-        _concentration(
+        concentration_check(
             "bounded_sq_norm_lower",
             labels,
             f"squared norm of a mean, lower tail with the printed <=, {'expected norm' if known else 'trace'} known",
@@ -309,22 +253,30 @@ CHECKS = (
         )
         for known, labels in ((True, ("eq:lowdev_kernel",)), (False, ("eq:lowdev_kernel2",)))
     ),
-    _concentration(
+    *(
+        Check(
+            id=f"needed-{function.rsplit('.', 1)[1].replace('_', '-')}",
+            family=_FAMILY,
+            title=f"deviations that means of two points need, over {what}",
+            labels=labels,
+            functions=(function,),
+            measure=needed,
+            regimes=_two_points(tuple(p for p in TWO_POINTS if p[0] > 1), name=function.rsplit(".", 1)[1]),
+        )
+        for function, what, labels in (
+            ("bounded.q_sigma", "q_Sigma", ("eq:defqsigma-kernel",)),
+            ("concentration.talagrand_upper", "Talagrand's", ("th:talagrand",)),
+            ("concentration.bousquet_upper", "Bousquet's", ("beyond",)),
+        )
+    ),
+    concentration_check(
         "linear_term_upper",
         ("eq:bernsteinlinterm",),
         "linear term (Bernstein)",
         linear_term,
         _two_points(TWO_POINTS, name="linear_term_upper"),
     ),
-    _concentration(
-        "bounded_norm_lower",
-        ("eq:devlowVc",),
-        "distance of a mean from the truth, lower tail, expected norm known",
-        drawn,
-        _wide("bounded_norm_lower", known=True),
-        ("bounded.q_sigma",),
-    ),
-    _concentration(
+    concentration_check(
         "expected_norm_bounds",
         ("cor:meanbounds",),
         "expected distance of a mean from the truth, upper bound",
@@ -332,7 +284,7 @@ CHECKS = (
         _two_points(TWO_POINTS),
         suffix="-upper",
     ),
-    _concentration(
+    concentration_check(
         "expected_norm_bounds",
         ("cor:meanbounds",),
         "expected distance of a mean from the truth, lower bound",
@@ -344,14 +296,14 @@ CHECKS = (
         ("bounded.q_sigma",),
         "-lower",
     ),
-    _concentration(
+    concentration_check(
         "mean_sq_norm_lower",
         ("prop:ustatdev",),
         "mean squared norm in the proof, corrected",
         mean_square,
         _two_points(SMOOTH, name="mean_sq_norm_lower", printed=False),
     ),
-    _concentration(
+    concentration_check(
         "mean_sq_norm_lower",
         ("prop:ustatdev",),
         "mean squared norm in the proof, as printed",
@@ -360,7 +312,7 @@ CHECKS = (
         suffix="-printed",
         erratum="the variance of |X|^2 can be 4 L^2 tr(Sigma), not L^2 tr(Sigma); the bounds on U survive",
     ),
-    _concentration(
+    concentration_check(
         "bounded_inner_upper",
         ("eq:devscprod-kernel", "prop:scalarproddev-kernel"),
         "inner product of centered means",
@@ -368,7 +320,7 @@ CHECKS = (
         _two_points(JOINT, name="bounded_inner_upper"),
     ),
     *(
-        _concentration(
+        concentration_check(
             f"u_statistic_{side}",
             (f"eq:{label}-Ustat",),
             f"unbiased squared distance, {side} tail",
@@ -383,23 +335,6 @@ CHECKS = (
             ("bounded.q",),
         )
         for side, label in (("upper", "updev"), ("lower", "lowdev"))
-    ),
-    *(
-        _concentration(name, labels, f"{title}, drawn", drawn, _drawn(name), suffix="-drawn")
-        for name, labels, title in (
-            ("bounded_norm_upper", ("eq:devVc",), "distance of a mean from the truth"),
-            (
-                "bounded_norm_lower",
-                ("eq:devlowVc", "eq:defqsigma-kernel"),
-                "distance of a mean from the truth, lower tail, trace known",
-            ),
-            ("bounded_sq_norm_upper", ("eq:updev_kernel2",), "squared norm of a mean"),
-            ("bounded_sq_norm_lower", ("eq:lowdev_kernel2",), "squared norm of a mean, lower tail"),
-            ("linear_term_upper", ("eq:bernsteinlinterm",), "linear term"),
-            ("bounded_inner_upper", ("eq:devscprod-kernel",), "inner product of centered means"),
-            ("u_statistic_upper", ("eq:updev-Ustat",), "unbiased squared distance"),
-            ("u_statistic_lower", ("eq:lowdev-Ustat",), "unbiased squared distance, lower tail"),
-        )
     ),
     *(
         Check(
