@@ -135,7 +135,7 @@ def coverage() -> tuple[Coverage, ...]:
     Examples
     --------
     >>> {row.checks for row in coverage() if row.statement.label == "eq:rough"}
-    {('rough',)}
+    {('rough', 'algebra-theorems-rough-bound')}
     """
     rows = []
     for statement in theory.statements():

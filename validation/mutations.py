@@ -128,7 +128,7 @@ class MutationReport:
         counts: dict[str, int] = {}
         for result in self.results:
             counts[result.status] = counts.get(result.status, 0) + 1
-        return f"{len(self.results)} mutations: " + ", ".join(f"{n} {s}" for s, n in sorted(counts.items()))
+        return f"{len(self.results)} mutations: " + "; ".join(f"{n} {s}" for s, n in sorted(counts.items()))
 
 
 def mutate(
@@ -196,7 +196,7 @@ def checks_of(mutation: Mutation) -> tuple[Check, ...]:
     --------
     >>> rough = next(m for m in MUTATIONS if m.id == "rough-no-variance")
     >>> [check.id for check in checks_of(rough)]
-    ['rough']
+    ['rough', 'algebra-theorems-rough-bound']
     """
     functions = {mutation.target, *mutation.through}
     return tuple(check for check in CHECKS if not check.erratum and functions & set(check.functions))

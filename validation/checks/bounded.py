@@ -202,6 +202,27 @@ def concentration_check(
     suffix: str = "",
     erratum: str = "",
 ) -> Check:
+    """Make a check of an inequality of :mod:`stbmta.theory.concentration`, named after it.
+
+    Parameters
+    ----------
+    name : str
+        Of the function.
+    label : tuple of str
+        LaTeX labels of the paper.
+    title : str
+    measure : callable
+    regimes : tuple of Regime
+    more : tuple of str
+        Functions that are tested along with it.
+    suffix : str
+        Of the id.
+    erratum : str
+
+    Returns
+    -------
+    Check
+    """
     return Check(
         id=name.replace("_", "-") + suffix,
         family=_FAMILY,
