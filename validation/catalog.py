@@ -14,6 +14,7 @@ from .checks import (
     deviations,
     estimators,
     exact,
+    fission,
     gaussian,
     kernel,
     printed,
@@ -26,6 +27,7 @@ __all__ = ["CHECKS", "TRIALS", "Coverage", "cells", "coverage", "erratum_number"
 
 CHECKS: tuple[Check, ...] = (
     *theorem1.CHECKS,
+    *fission.CHECKS,
     *theorem2.CHECKS,
     *sharp.CHECKS,
     *gaussian.CHECKS,

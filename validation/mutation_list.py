@@ -102,6 +102,14 @@ def _birge_lower(t: Any, dim: Any, mean_norm: Any = 0.0, scale: Any = 1.0) -> An
     return right - 2 * scale * np.sqrt((_array(mean_norm) ** 2 + scale**2 * dim) * _array(t))
 
 
+def _same_noise(right: Function) -> Function:
+    def wrong(s: Any, *args: Any, **kwargs: Any) -> Any:
+        parts = right(s, *args, **kwargs)
+        return parts._replace(truth=replace(parts.truth, means=2 * s.means - parts.truth.means))
+
+    return wrong
+
+
 def _bousquet_without_expectation(t: Any, variance: Any, L: Any, expectation: Any) -> Any:
     return np.sqrt(2 * _array(variance) * t) + L * _array(t) / 3
 
@@ -140,6 +148,7 @@ _FALSE = (
      lambda f: lambda w, mu, mse: f(w, np.zeros_like(mu), mse)),
     ("split-for-free", _T + "bound_after_split", "price of splitting dropped",
      lambda f: lambda tau, n, fraction=0.5: f(tau, n, 1.0)),
+    ("fission-same-noise", "stbmta.fission.fission", "X'' = X + e / a in place of X - e / a", _same_noise),
     ("waterfill-half-distance", "sharp.waterfill", "half of the distances",
      lambda f: lambda d, s2: f(_array(d) / 2, s2)),
     # Theorem 2 and its sharper version

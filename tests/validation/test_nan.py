@@ -21,7 +21,8 @@ def spoiled(value):
     if is_dataclass(value):
         return replace(value, **{f.name: spoiled(getattr(value, f.name)) for f in fields(value)})
     if isinstance(value, tuple):
-        return tuple(map(spoiled, value))
+        parts = map(spoiled, value)
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     array = np.asarray(value)
     return np.full(array.shape, np.nan)[()] if array.dtype.kind == "f" else value
 

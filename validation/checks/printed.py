@@ -190,7 +190,7 @@ def same_formula(rng: RNG, trials: int, function: str) -> Finding:
     """Ratio of a function to its formula, at random arguments: exactly one."""
     formula = FORMULAS[function]
     ranges = (DOMAINS[name] for name in signature(formula).parameters)
-    arguments = [np.exp(rng.uniform(*np.log(range_), POINTS)) for range_ in ranges]
+    arguments = [np.exp(rng.uniform(np.log(low), np.log(high), POINTS)) for low, high in ranges]
     module, name = function.rsplit(".", 1)
     found = getattr(import_module(f"stbmta.theory.{module}"), name)(*arguments)
     # Quantiles are known to fewer digits than sums and roots.
