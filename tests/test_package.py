@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import stbmta
-from stbmta import cli, files, progress, warmup
+from stbmta import cli, files, progress
 from stbmta.validation import demo, heldout
 
 ROOT = Path(__file__).parent.parent
@@ -187,6 +187,7 @@ def test_info_and_warmup():
 ENTRIES = """
 import importlib, pkgutil
 import stbmta.jit
+from numba.core.dispatcher import Dispatcher
 from stbmta.warmup import warmup
 
 assert warmup() > 0
