@@ -40,6 +40,7 @@ TESTS = {
     "_bounded_q": ("formulas", "levels", "errata"),
     "_check": ("formulas", "theorems", "planning", "exact", "covering_sets"),
     "_cover": ("covering",),
+    "_gain": ("planning",),
     "_gaussian_deviations": ("formulas", "levels", "monte_carlo"),
     "_quadratic": ("levels", "formulas"),
     "_roots": ("exact", "planning"),
