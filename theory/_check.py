@@ -138,3 +138,8 @@ def radius(value: ArrayLike) -> float:
             f"radius must be one number; found shape {array.shape}. covering_profile takes several."
         )
     return float(array)
+
+
+def together(*values: ArrayLike) -> tuple[Value, ...]:
+    """Bring results to one shape; scalars stay scalars."""
+    return tuple(np.array(value)[()] for value in np.broadcast_arrays(*values))
