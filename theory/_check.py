@@ -140,6 +140,7 @@ def radius(value: ArrayLike) -> float:
     return float(array)
 
 
-def together(*values: ArrayLike) -> tuple[Value, ...]:
-    """Bring results to one shape; scalars stay scalars."""
-    return tuple(np.array(value)[()] for value in np.broadcast_arrays(*values))
+def together(lower: ArrayLike, upper: ArrayLike) -> tuple[Value, Value]:
+    """Bring both ends of an interval to one shape; scalars stay scalars."""
+    low, high = np.broadcast_arrays(lower, upper)
+    return np.array(low)[()], np.array(high)[()]

@@ -136,8 +136,7 @@ def sparse_covering(
         found, most = (float(v[sparsity > dim].flat[0]) for v in np.broadcast_arrays(sparsity, dim))
         raise ValueError(f"sparsity must be at most dim; found {found:g} in dimension {most:g}.")
     one, cubes = cube_covering(side, sparsity, radius)
-    lower, upper = check.together(one, np.rint(binom(dim, sparsity)) * cubes)
-    return lower, upper
+    return check.together(one, np.rint(binom(dim, sparsity)) * cubes)
 
 
 def cluster_covering(
@@ -165,8 +164,7 @@ def cluster_covering(
     (1.0, 20.0)
     """
     one, balls = ball_covering(size, dim, radius)
-    lower, upper = check.together(one, check.real("n_clusters", n_clusters, at_least=1) * balls)
-    return lower, upper
+    return check.together(one, check.real("n_clusters", n_clusters, at_least=1) * balls)
 
 
 def _ratio(size: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple[Floats, Floats]:
