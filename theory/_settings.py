@@ -1,7 +1,8 @@
 """What each setting knows for planning: the smallest tau, and which arguments a given tau allows.
 
 Each class answers for one setting. ``dim``, ``n``, ``alpha`` and ``n_bags`` give the extreme value (smallest,
-smallest, smallest, largest) at which ``smallest_tau`` does not exceed tau, or nan.
+smallest, smallest, largest) at which ``smallest_tau`` does not exceed tau, or nan. Where an argument does not
+matter, it is the smallest one, whether tau is allowed or not.
 """
 
 from dataclasses import dataclass
@@ -54,11 +55,6 @@ def _dimension(dim: float) -> float:
     return max(dim, 1.0) if dim < np.inf else float("nan")
 
 
-def _any_size(smallest: float, tau: float) -> float:
-    """Bag size where it does not matter: one, if tau is allowed."""
-    return 1.0 if smallest <= tau * (1 + ROUNDING) else float("nan")
-
-
 @dataclass(frozen=True)
 class GaussianPrinted:
     """prop:testgauss: tau at least max(C delta, sqrt(C delta)). The bag size does not matter."""
@@ -74,7 +70,7 @@ class GaussianPrinted:
             return _dimension(float(gaussian.delta(n_bags, 1, alpha) / gaussian.delta_max(tau, self.C)))
 
     def n(self, tau: float, n_bags: float, dim: float, alpha: float) -> float:
-        return _any_size(self.smallest_tau(n_bags, dim, 1, alpha), tau)
+        return float(self.least_n)
 
     def alpha(self, tau: float, n_bags: float, dim: float, n: float) -> float:
         return _error_probability(2 * np.log(n_bags) - dim * float(gaussian.delta_max(tau, self.C)))
@@ -104,7 +100,7 @@ class GaussianExact:
         return positive_root(excess, tests)
 
     def n(self, tau: float, n_bags: float, dim: float, alpha: float) -> float:
-        return _any_size(self.smallest_tau(n_bags, dim, 1, alpha), tau)
+        return float(self.least_n)
 
     def alpha(self, tau: float, n_bags: float, dim: float, n: float) -> float:
         inner, norm = self._log_errors(tau, dim)
