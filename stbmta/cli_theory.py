@@ -1,6 +1,5 @@
 """The commands about theory: ``stbmta threshold``, ``stbmta bound`` and ``stbmta plan``."""
 
-import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
@@ -40,7 +39,12 @@ _Alpha = Annotated[float, typer.Option(help="Error probability.")]
 _SettingOption = Annotated[_Setting, typer.Option(help="Gaussian bags, or points of bounded norm (kernels).")]
 _Norm = Annotated[float, typer.Option("--bound", help="Bound L on the norm of a point (bounded setting).")]
 _Trace = Annotated[float, typer.Option(help="Trace of the covariance (bounded setting).")]
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+_Json = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print JSON instead of a table: null where there is no number, 'inf' for infinity."
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -219,13 +223,16 @@ def _bounded_thresholds(
     norm: float,
     trace: float,
 ) -> dict[str, list[float]]:
+    from stbmta.theory import _check as check
     from stbmta.theory import bounded
 
+    check.bag_size(sizes, 2, "size")
+    check.size("trace", trace, positive=True)
     rows = []
     for b in n_bags:
         for d in dims:
             for n in sizes:
-                level, sigma = bounded.t(alpha, b), math.sqrt(trace / n)
+                level, sigma = bounded.t(alpha, b), (trace / n) ** 0.5
                 arguments = (level, d, norm, n, sigma)
                 radius, least = bounded.r(*arguments), bounded.tau_min(*arguments)
                 rows.append((b, d, n, level, radius, least, bounded.smallest_tau(*arguments)))
@@ -243,9 +250,8 @@ def _bounds(
     rows: list[tuple[Any, ...]] = []
     for t in taus:
         for v in neighbors or []:
-            rows.append(
-                (t, f"{v:g} neighbors", theorems.bound_independent(t, v - 1), theorems.bound_same_data(t, v))
-            )
+            same = theorems.bound_same_data(t, v)  # first, for it knows that a bag is its own neighbor
+            rows.append((t, f"{v:g} neighbors", theorems.bound_independent(t, v - 1), same))
         if covering is not None and bags is not None:
             shares = (
                 theorems.average_independent(t, covering, bags),

@@ -50,7 +50,7 @@ def expected_norm_bounds(
     (1.4343, 2.0)
     """
     upper = np.sqrt(check.size("trace", trace) / check.bag_size(n))
-    return upper - 2 * q_sigma(1.0, op_norm, trace, L, n), upper
+    return check.together(upper - 2 * q_sigma(1.0, op_norm, trace, L, n), upper)
 
 
 def bounded_norm_upper(

@@ -114,3 +114,33 @@ def bag_size(value: ArrayLike, at_least: int = 1, name: str = "n") -> Floats:
     """Points in a bag, N; infinity is the limit of large bags."""
     hint = f"A bag needs at least {at_least} point{'s' if at_least > 1 else ''} here."
     return real(name, value, at_least=at_least, finite=False, hint=hint)
+
+
+def matrix(name: str, values: ArrayLike) -> Floats:
+    """Check a matrix with at least one row and one column, and store it row by row."""
+    array = np.ascontiguousarray(real(name, values))
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"{name} must be a matrix with at least one row; found shape {array.shape}.")
+    return array
+
+
+def points(values: ArrayLike, name: str = "points") -> Floats:
+    """Points as rows; one-dimensional arrays are points on the line."""
+    array = real(name, values)
+    return matrix(name, array[:, np.newaxis] if array.ndim == 1 else array)
+
+
+def radius(value: ArrayLike) -> float:
+    """Radius of covering balls: one number above 0."""
+    array = size("radius", value, positive=True)
+    if array.ndim:
+        raise ValueError(
+            f"radius must be one number; found shape {array.shape}. covering_profile takes several."
+        )
+    return float(array)
+
+
+def together(lower: ArrayLike, upper: ArrayLike) -> tuple[Value, Value]:
+    """Bring both ends of an interval to one shape; scalars stay scalars."""
+    low, high = np.broadcast_arrays(lower, upper)
+    return np.array(low)[()], np.array(high)[()]

@@ -1,12 +1,14 @@
 """Covering numbers of a set of means: how many balls of one radius hold them all.
 
 Both theorems use the covering number at radius `stbmta.theory.theorems.covering_radius`; an upper bound
-keeps them valid. Balls are closed and may be centered anywhere. The lower bounds are packings: points more
-than two radii apart lie in different balls.
+keeps them valid. Balls are closed. They may be centered anywhere, or only at points of the set, which takes as many
+balls or more; the proofs work with either. Where nothing else is said, intervals hold for balls centered anywhere,
+and the upper end is a cover with balls around points. The lower bounds are packings: points more than two radii
+apart lie in different balls.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +17,7 @@ from . import _check as check
 from . import _cover, exact
 from ._check import Floats
 from ._table import Tabular
-from .covering_exact import exact_covering_number
+from .covering_exact import exact_covering_number, fewest_balls, fewest_centers
 from .covering_sets import ball_covering, cluster_covering, cube_covering, sparse_covering, sphere_covering
 
 __all__ = [
@@ -33,6 +35,11 @@ __all__ = [
     "sphere_covering",
 ]
 
+SMALL = 30  # points up to which both ends are sought by integer programming
+MOST_BALLS = (
+    40_000  # candidates of that search, half a second; 15 points never have more, nor 30 in three dimensions
+)
+
 _TIES = 1 + 1e-12  # points at exactly the radius are covered, whatever the rounding of squares
 
 
@@ -49,10 +56,11 @@ class CoveringNumber(Tabular):
     n_points : int
         Number of points.
     centers : ndarray of int
-        Points whose balls cover all points. There are ``upper`` of them; in one dimension there may be
-        more, since the best balls are not centered at points.
+        Points whose balls cover all points. There are ``upper`` of them, or more where ``upper`` is the exact number
+        of balls centered anywhere: on the line, and where that is asked for.
     packing : ndarray of int
-        Points more than two radii apart, ``lower`` of them.
+        Points more than two radii apart, ``lower`` of them, or fewer where ``lower`` is the exact number of a small
+        set.
     confidence : float
         Probability with which the interval holds: 1 if it is certain, nan if nothing is certified.
     """
@@ -106,7 +114,9 @@ class CoveringProfile(Tabular):
         return {name: values.tolist() for name, values in columns.items()}
 
 
-def covering_number(points: ArrayLike, radius: float) -> CoveringNumber:
+def covering_number(
+    points: ArrayLike, radius: float, *, centers: Literal["anywhere", "points"] | None = None
+) -> CoveringNumber:
     """Certified interval for the covering number of a set of points.
 
     Parameters
@@ -115,33 +125,56 @@ def covering_number(points: ArrayLike, radius: float) -> CoveringNumber:
         The means; a one-dimensional array is d = 1.
     radius : float
         Radius of the closed balls, above 0.
+    centers : {"anywhere", "points"}, optional
+        Where balls may be centered. Without it the interval holds for both.
 
     Returns
     -------
     CoveringNumber
-        The upper end is a greedy set cover with balls around points, the lower end a greedy packing from
-        the outside in. Both also bracket the number of balls *centered at points*, except in one dimension,
-        where the interval is the exact number for balls centered anywhere.
+        ``lower <= balls centered anywhere <= balls around points <= upper``, and the upper end is a cover with balls
+        around points. On the line both ends are the number of balls centered anywhere.
 
-    See Also
-    --------
-    exact_covering_number : for a few dozen points.
+        With "anywhere" or "points" the interval is for that number alone. Its ends agree for small sets: for
+        "points" up to 30 points, for "anywhere" up to 15 points, up to 30 in at most three dimensions, and in
+        both cases on the line.
 
     Notes
     -----
-    Time at most O(B^2 d), O(B d) times the number of balls for structured sets; memory O(B) beyond one copy
-    of the points. 20,000 points in dimension 100 take about a second, 12 if no two share a ball.
+    Small sets have the exact ends that `exact_covering_number` finds, by integer programming. For others the upper end
+    is a greedy set cover, the lower end a greedy packing from the outside in. Time at most O(B^2 d), O(B d) times the
+    number of balls for structured sets; memory O(B) beyond one copy of the points. 20,000 points in dimension 100
+    take about a second, 12 if no two share a ball; a small set takes at most half a second.
 
     Examples
     --------
     >>> c = covering_number([[0.0, 0.0], [0.0, 1.0], [5.0, 5.0]], radius=1.0)
     >>> c.lower, c.upper, c.centers.tolist()
     (2, 2, [0, 2])
+
+    One ball holds this triangle, but none that is centered at a corner:
+
+    >>> triangle = [[0.0, 0.0], [2.0, 0.0], [1.0, 1.7]]
+    >>> for where in (None, "anywhere", "points"):
+    ...     c = covering_number(triangle, 1.2, centers=where)
+    ...     print(c.lower, c.upper)
+    1 3
+    1 1
+    3 3
     """
-    data, size = _points(points), _radius(radius)
-    if data.shape[1] == 1:
-        return _on_the_line(data[:, 0], size)
-    return _interval(data, False, np.zeros(len(data)), size, size**2 * _TIES, 4 * size**2 * _TIES)
+    if centers not in (None, "anywhere", "points"):
+        raise ValueError(f"centers must be 'anywhere', 'points' or None; found {centers!r}.")
+    data, size = check.points(points), check.radius(radius)
+    line, small = data.shape[1] == 1, len(data) <= SMALL
+    if line:
+        number = _on_the_line(data[:, 0], size)
+    else:
+        number = _interval(data, False, np.zeros(len(data)), size, size**2 * _TIES, 4 * size**2 * _TIES)
+        if small:
+            squares = ((data[:, np.newaxis] - data) ** 2).sum(axis=2)
+            number = _sharpened(number, squares, data.shape[1], anywhere=centers == "anywhere")
+    if centers == "points" and (line or small):
+        return replace(number, lower=len(number.centers), upper=len(number.centers))
+    return number
 
 
 def covering_number_gram(
@@ -163,7 +196,8 @@ def covering_number_gram(
     Returns
     -------
     CoveringNumber
-        Distances have an absolute error of about 1e-16 times the diagonal.
+        For both kinds of centers, as in `covering_number`. Distances have an absolute error of about 1e-16
+        times the diagonal.
 
     Examples
     --------
@@ -172,12 +206,16 @@ def covering_number_gram(
     >>> covering_number_gram(x @ x.T, radius=1.0).upper
     2
     """
-    data, size = _matrix("gram", gram), _radius(radius)
+    data, size = check.matrix("gram", gram), check.radius(radius)
     if data.shape[0] != data.shape[1]:
         raise ValueError(f"gram must be square; found shape {data.shape}.")
     offsets = np.zeros(len(data)) if naive_mse is None else _noise(naive_mse, len(data))
     confidence = 1.0 if naive_mse is None else float("nan")
-    return _interval(data, True, offsets, size, size**2 * _TIES, 4 * size**2 * _TIES, confidence)
+    number = _interval(data, True, offsets, size, size**2 * _TIES, 4 * size**2 * _TIES, confidence)
+    if naive_mse is not None or len(data) > SMALL:
+        return number
+    norms = np.diagonal(data)
+    return _sharpened(number, norms[:, np.newaxis] + norms - 2 * data, len(data))
 
 
 def covering_number_noisy(
@@ -217,7 +255,7 @@ def covering_number_noisy(
     >>> covering_number_noisy(naive, radius=3.0, naive_mse=20.0, alpha=0.05).upper
     1
     """
-    data, size = _points(naive), _radius(radius)
+    data, size = check.points(naive, "naive"), check.radius(radius)
     noise = _noise(naive_mse, len(data))
     if alpha is None:
         limits = size**2 * _TIES, 4 * size**2 * _TIES
@@ -255,7 +293,7 @@ def covering_profile(points: ArrayLike, radii: ArrayLike) -> CoveringProfile:
     >>> p.lower.tolist(), p.upper.tolist()
     ([3, 2, 1], [3, 2, 1])
     """
-    data = _points(points)
+    data = check.points(points)
     sizes = np.atleast_1d(check.size("radii", radii, positive=True))
     distance = _from_mean(data, False)
     _, gaps = _cover.farthest_first(
@@ -295,6 +333,19 @@ def _interval(
     )
 
 
+def _sharpened(number: CoveringNumber, squares: Floats, dim: int, anywhere: bool = False) -> CoveringNumber:
+    """Exact ends for a small set: balls centered anywhere below, and around points above, or anywhere too."""
+    if number.exact:
+        return number
+    centers = fewest_centers(squares, number.radius**2 * _TIES)
+    if number.lower == len(centers):
+        return replace(number, upper=len(centers), centers=centers)
+    found = fewest_balls(squares, number.radius, dim, MOST_BALLS)
+    lower = max(number.lower, found or 0)
+    upper = lower if anywhere and found else len(centers)
+    return replace(number, lower=lower, upper=upper, centers=centers)
+
+
 def _on_the_line(x: Floats, radius: float) -> CoveringNumber:
     """Exact in one dimension: each ball starts at the leftmost point that is not covered yet."""
     order = np.argsort(x, kind="stable")
@@ -331,24 +382,8 @@ def _from_mean(data: Floats, is_gram: bool) -> Floats:
     return ((data - data.mean(axis=0)) ** 2).sum(axis=1)
 
 
-def _matrix(name: str, values: ArrayLike) -> Floats:
-    array = np.ascontiguousarray(check.real(name, values))
-    if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(f"{name} must be a matrix with at least one row; found shape {array.shape}.")
-    return array
-
-
-def _points(points: ArrayLike) -> Floats:
-    array = np.asarray(points)
-    return _matrix("points", array[:, np.newaxis] if array.ndim == 1 else array)
-
-
 def _noise(naive_mse: ArrayLike, n: int) -> Floats:
     noise = check.size("naive_mse", naive_mse)
     if noise.ndim > 1 or noise.size not in (1, n):
         raise ValueError(f"naive_mse must be one number or {n} of them; found shape {noise.shape}.")
     return np.ascontiguousarray(np.broadcast_to(noise, (n,)))
-
-
-def _radius(radius: float) -> float:
-    return float(check.size("radius", radius, positive=True))

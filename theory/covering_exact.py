@@ -7,9 +7,9 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from . import _check as check
 from ._check import Floats
 
-__all__ = ["exact_covering_number"]
+__all__ = ["exact_covering_number", "fewest_balls", "fewest_centers"]
 
-_TIES = 1 + 1e-9
+_TIES = 1 + 1e-9  # points on the surface belong to a ball, whatever the rounding of the systems
 _MOST_BALLS = 200_000
 
 
@@ -41,18 +41,33 @@ def exact_covering_number(points: ArrayLike, radius: float, *, anywhere: bool = 
     >>> exact_covering_number(triangle, 1.2), exact_covering_number(triangle, 1.2, anywhere=False)
     (1, 3)
     """
-    x = np.asarray(check.real("points", points))
-    x = x[:, np.newaxis] if x.ndim == 1 else x
-    limit = float(check.size("radius", radius, positive=True)) ** 2 * _TIES
+    x = check.points(points)
+    size = check.radius(radius)
     squares = ((x[:, np.newaxis] - x) ** 2).sum(axis=2)
-    sets = squares <= limit
-    if anywhere:
-        sets = _circumscribed(squares, limit, min(len(x), x.shape[1] + 1))
-    return _fewest_sets(np.unique(sets, axis=0))
+    if not anywhere:
+        return len(fewest_centers(squares, size**2 * _TIES))
+    number = fewest_balls(squares, size, x.shape[1])
+    if number is None:
+        raise ValueError(
+            f"points and radius give more than {_MOST_BALLS:,} candidate balls. "
+            "Use covering_number for so many points."
+        )
+    return number
 
 
-def _circumscribed(squares: Floats, limit: float, largest: int) -> NDArray[np.bool_]:
-    """Which points each circumscribed ball within the limit holds, one row for each ball.
+def fewest_centers(squares: Floats, limit: float) -> NDArray[np.int64]:
+    """Fewest points whose balls hold all points; ``squares`` are squared distances, ``limit`` the squared radius."""
+    return np.sort(_fewest_sets(squares <= limit))
+
+
+def fewest_balls(squares: Floats, radius: float, dim: int, most: int = _MOST_BALLS) -> int | None:
+    """Fewest balls, centered anywhere, that hold all points; None if there are too many candidates."""
+    sets = _circumscribed(squares, radius**2 * _TIES, min(len(squares), dim + 1), most)
+    return None if sets is None else len(_fewest_sets(np.unique(sets, axis=0)))
+
+
+def _circumscribed(squares: Floats, limit: float, largest: int, most: int) -> NDArray[np.bool_] | None:
+    """Which points each circumscribed ball within the limit holds, one row for each ball; None for too many.
 
     The center sum_i w_i x_i of the points S has ``D_S w = m 1`` with weights that sum to one, where D holds
     squared distances; its squared radius is m / 2. A ball through more points is never smaller, so a subset
@@ -63,11 +78,8 @@ def _circumscribed(squares: Floats, limit: float, largest: int) -> NDArray[np.bo
     for size in range(2, largest + 1):
         later = np.arange(len(squares)) > subsets[:, -1:]
         owners, added = np.nonzero(later & np.all(squares[subsets] <= 4 * limit, axis=1))
-        if len(rows) + len(owners) > _MOST_BALLS:
-            raise ValueError(
-                f"points and radius give more than {_MOST_BALLS:,} candidate balls. "
-                "Use covering_number for so many points."
-            )
+        if len(rows) + len(owners) > most:
+            return None
         subsets = np.column_stack([subsets[owners], added])
         systems = np.ones((len(subsets), size + 1, size + 1))
         systems[:, -1, -1] = 0.0
@@ -86,11 +98,11 @@ def _circumscribed(squares: Floats, limit: float, largest: int) -> NDArray[np.bo
     return rows
 
 
-def _fewest_sets(sets: NDArray[np.bool_]) -> int:
-    """Smallest number of rows that together hold every column."""
+def _fewest_sets(sets: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Fewest rows that together hold every column."""
     n_sets, n_points = sets.shape
     every = LinearConstraint(sets.T.astype(float), lb=np.ones(n_points))
     solution = milp(np.ones(n_sets), integrality=np.ones(n_sets), bounds=Bounds(0, 1), constraints=every)
     if solution.x is None:
         raise RuntimeError(f"integer program failed: {solution.message}")
-    return round(solution.fun)
+    return np.flatnonzero(solution.x > 0.5)

@@ -7,7 +7,7 @@ be infinite.
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, gammaln
+from scipy.special import betainc, binom, gammaln
 
 from . import _check as check
 from ._check import Floats, Value
@@ -42,7 +42,7 @@ def ball_covering(size: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple[V
     """
     scaled, dim = _ratio(size, dim, radius)
     one = scaled <= 1
-    return _interval(one, dim * np.log(scaled), dim * np.log1p(2 * scaled))
+    return _at_least(one, dim * np.log(scaled)), _at_most(one, dim * np.log1p(2 * scaled))
 
 
 def sphere_covering(size: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple[Value, Value]:
@@ -74,7 +74,8 @@ def sphere_covering(size: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple
         log_inner = dim * np.log(np.maximum(2 * scaled - 1, 0.0))
         log_lower = -np.log(cap)
     log_outer = dim * np.log1p(2 * scaled)
-    return _interval(one, log_lower, log_outer + np.log1p(-np.exp(log_inner - log_outer)))
+    log_upper = log_outer + np.log1p(-np.exp(log_inner - log_outer))
+    return _at_least(one, log_lower), _at_most(one, log_upper)
 
 
 def cube_covering(side: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple[Value, Value]:
@@ -98,10 +99,11 @@ def cube_covering(side: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple[V
     """
     scaled, dim = _ratio(side, dim, radius)
     log_unit_ball = dim / 2 * np.log(np.pi) - gammaln(dim / 2 + 1)
-    log_lower = np.maximum(dim * np.log(scaled) - log_unit_ball, 0.0)
     half_diagonal = scaled * np.sqrt(dim) / 2
+    lower = _at_least(half_diagonal <= 1, dim * np.log(scaled) - log_unit_ball)
     per_side = np.ceil(half_diagonal * (1 - _ROUNDING))  # an exact fit is not one more
-    return _interval(half_diagonal <= 1, log_lower, dim * np.log(per_side))
+    with np.errstate(over="ignore"):
+        return lower, per_side**dim
 
 
 def sparse_covering(
@@ -129,11 +131,12 @@ def sparse_covering(
     >>> float(upper)  # 1225 pairs of coordinates, 4 squares each
     4900.0
     """
-    dim = check.dim(dim)
-    sparsity = check.real("sparsity", sparsity, at_least=1, at_most=float(np.min(dim)))
-    lower, upper = cube_covering(side, sparsity, radius)
-    log_choices = gammaln(dim + 1) - gammaln(sparsity + 1) - gammaln(dim - sparsity + 1)
-    return lower, np.rint(np.exp(log_choices)) * upper
+    dim, sparsity = check.dim(dim), check.real("sparsity", sparsity, at_least=1)
+    if np.any(sparsity > dim):
+        found, most = (float(v[sparsity > dim].flat[0]) for v in np.broadcast_arrays(sparsity, dim))
+        raise ValueError(f"sparsity must be at most dim; found {found:g} in dimension {most:g}.")
+    one, cubes = cube_covering(side, sparsity, radius)
+    return check.together(one, np.rint(binom(dim, sparsity)) * cubes)
 
 
 def cluster_covering(
@@ -160,8 +163,8 @@ def cluster_covering(
     >>> float(lower), float(upper)
     (1.0, 20.0)
     """
-    lower, upper = ball_covering(size, dim, radius)
-    return lower, check.real("n_clusters", n_clusters, at_least=1) * upper
+    one, balls = ball_covering(size, dim, radius)
+    return check.together(one, check.real("n_clusters", n_clusters, at_least=1) * balls)
 
 
 def _ratio(size: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple[Floats, Floats]:
@@ -170,9 +173,17 @@ def _ratio(size: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple[Floats, 
     return scaled, check.dim(dim)
 
 
-def _interval(one_ball: NDArray[np.bool_], log_lower: Floats, log_upper: Floats) -> tuple[Value, Value]:
-    """Whole numbers from logarithms, 1 where one ball is enough; too large a number is infinite."""
+def _at_least(one_ball: NDArray[np.bool_], log_number: Floats) -> Value:
+    """Round a lower end up, but not for the last digits of the exponential; 1 where one ball is enough."""
+    return np.ceil(_number(one_ball, np.maximum(log_number, 0.0)) * (1 - _ROUNDING))[()]
+
+
+def _at_most(one_ball: NDArray[np.bool_], log_number: Floats) -> Value:
+    """Round an upper end down, but not for the last digits of the exponential; 1 where one ball is enough."""
+    return np.floor(_number(one_ball, log_number) * (1 + _ROUNDING))[()]
+
+
+def _number(one_ball: NDArray[np.bool_], log_number: Floats) -> Floats:
+    """Exponential; too large a number is infinite."""
     with np.errstate(over="ignore"):
-        lower, upper = (np.exp(np.where(one_ball, 0.0, log)) for log in (log_lower, log_upper))
-    # The lower end may be rounded up and the upper end down, but not because of the exponential's last digits.
-    return np.ceil(lower * (1 - _ROUNDING))[()], np.floor(upper * (1 + _ROUNDING))[()]
+        return np.exp(np.where(one_ball, 0.0, log_number))

@@ -38,6 +38,10 @@ __all__ = [
     "u_variance",
 ]
 
+_ROUNDING = (
+    1e-10  # what a covariance may miss in symmetry, or have below zero, of its largest entry or eigenvalue
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectiveDimension(Tabular):
@@ -286,19 +290,36 @@ def _spectrum(covariance: ArrayLike | None, samples: ArrayLike | None, gram: Arr
     """Eigenvalues of the covariance in increasing order (those that are not 0 for want of points)."""
     _exactly_one(covariance=covariance, samples=samples, gram=gram)
     if covariance is not None:
-        matrix = check.real("covariance", covariance)
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-            raise ValueError(f"covariance must be a square matrix; found shape {matrix.shape}.")
+        matrix = _covariance(covariance)
     elif samples is not None:
         x = _centered(samples)
         matrix = (x.T @ x if len(x) > x.shape[1] else x @ x.T) / (len(x) - 1)
     else:
         bag = center_gram(square_gram(gram if gram is not None else []))
         matrix = bag / (len(bag) - 1)
-    values = np.maximum(eigvalsh(matrix), 0.0)
+    values = eigvalsh(matrix)
+    if covariance is not None and values[0] < -_ROUNDING * max(values[-1], -values[0]):
+        raise ValueError(
+            f"covariance must have no negative eigenvalue; found {values[0]:g}. Pass a covariance, not any matrix."
+        )
+    values = np.maximum(values, 0.0)
     if values[-1] == 0:
         raise ValueError("The covariance is zero (all points are equal): it has no effective dimension.")
     return values
+
+
+def _covariance(covariance: ArrayLike) -> Floats:
+    """Check a square and symmetric matrix."""
+    matrix = check.real("covariance", covariance)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
+        raise ValueError(f"covariance must be a square matrix; found shape {matrix.shape}.")
+    skew = np.abs(matrix - matrix.T)
+    if skew.max() > _ROUNDING * np.abs(matrix).max():
+        i, j = (int(k) for k in np.unravel_index(np.argmax(skew), skew.shape))
+        raise ValueError(
+            f"covariance must be symmetric; found {matrix[i, j]:g} at {(i, j)} and {matrix[j, i]:g} at {(j, i)}."
+        )
+    return matrix
 
 
 def _centered(samples: ArrayLike) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _check as check
-from ._check import Value
+from ._check import Floats, Value
 from ._table import Tabular
 
 __all__ = [
@@ -71,7 +71,7 @@ def similar_pairs(sq_distances: ArrayLike, tau: ArrayLike, sigma: ArrayLike = 1.
 
     Returns
     -------
-    ndarray of bool
+    bool or ndarray of bool
 
     Examples
     --------
@@ -79,7 +79,7 @@ def similar_pairs(sq_distances: ArrayLike, tau: ArrayLike, sigma: ArrayLike = 1.
     array([[ True, False],
            [False,  True]])
     """
-    return np.asarray(np.asarray(sq_distances) <= check.tau(tau) * check.size("sigma", sigma) ** 2)
+    return np.asarray(_distances(sq_distances) <= check.tau(tau) * check.size("sigma", sigma) ** 2)[()]
 
 
 def separated_pairs(sq_distances: ArrayLike, tau: ArrayLike, sigma: ArrayLike = 1.0) -> NDArray[np.bool_]:
@@ -92,7 +92,7 @@ def separated_pairs(sq_distances: ArrayLike, tau: ArrayLike, sigma: ArrayLike = 
 
     Returns
     -------
-    ndarray of bool
+    bool or ndarray of bool
         Equality belongs to both sets, as in the paper.
 
     Examples
@@ -100,7 +100,7 @@ def separated_pairs(sq_distances: ArrayLike, tau: ArrayLike, sigma: ArrayLike = 
     >>> separated_pairs([0.0, 1.0, 2.0], tau=1.0)
     array([False,  True,  True])
     """
-    return np.asarray(np.asarray(sq_distances) >= check.tau(tau) * check.size("sigma", sigma) ** 2)
+    return np.asarray(_distances(sq_distances) >= check.tau(tau) * check.size("sigma", sigma) ** 2)[()]
 
 
 def false_positive(
@@ -124,7 +124,7 @@ def false_positive(
     >>> false_positive([[1, 1], [0, 1]], [[0.0, 2.0], [2.0, 0.0]], tau=1.0)
     True
     """
-    return bool(np.any(np.asarray(neighbors, bool) & separated_pairs(sq_distances, tau, sigma)))
+    return bool(np.any(_tests(neighbors) & separated_pairs(sq_distances, tau, sigma)))
 
 
 def false_negative(
@@ -150,7 +150,7 @@ def false_negative(
     >>> false_negative([[1, 1], [0, 1]], [[0.0, 0.1], [0.1, 0.0]], tau_prime=0.2)
     True
     """
-    return bool(np.any(~np.asarray(neighbors, bool) & similar_pairs(sq_distances, tau_prime, sigma)))
+    return bool(np.any(~_tests(neighbors) & similar_pairs(sq_distances, tau_prime, sigma)))
 
 
 def large_inner_product(errors: ArrayLike, tau: ArrayLike, sigma: ArrayLike = 1.0) -> bool:
@@ -172,7 +172,7 @@ def large_inner_product(errors: ArrayLike, tau: ArrayLike, sigma: ArrayLike = 1.
     >>> large_inner_product([[1.0, 0.0], [0.0, 1.0]], tau=0.1)
     False
     """
-    e = np.asarray(errors, float)
+    e = check.matrix("errors", errors)
     products = np.abs(e @ e.T)
     np.fill_diagonal(products, 0.0)
     return bool(products.max() > check.tau(tau) * check.size("sigma", sigma) ** 2)
@@ -195,5 +195,13 @@ def large_norm(errors: ArrayLike, tau: ArrayLike, sigma: ArrayLike = 1.0) -> boo
     >>> large_norm([[1.0, 0.0], [0.0, 1.2]], tau=0.1)
     True
     """
-    e = np.asarray(errors, float)
+    e = check.matrix("errors", errors)
     return bool((e**2).sum(axis=1).max() > (1 + check.tau(tau)) * check.size("sigma", sigma) ** 2)
+
+
+def _distances(sq_distances: ArrayLike) -> Floats:
+    return check.real("sq_distances", sq_distances, hint="They are squared distances of true means.")
+
+
+def _tests(neighbors: ArrayLike) -> NDArray[np.bool_]:
+    return check.real("neighbors", neighbors, hint="They are tests: true or false.") != 0

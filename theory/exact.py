@@ -35,6 +35,8 @@ __all__ = [
 Family = Literal["all", "task"]
 Correction = Literal["bonferroni", "sidak"]
 
+NORMAL_LIMIT = 1e22  # in higher dimension the normal limit has more digits than the laws
+
 
 def number_of_tests(n_bags: ArrayLike, family: Family = "all") -> Value:
     """How many tests share the error probability: ``B (B - 1) / 2`` pairs, or B - 1 for one task.
@@ -255,7 +257,7 @@ def exact_dim(
     Returns
     -------
     float or ndarray
-        About ``32 z^2 / ((1 - ratio) tau)^2`` for small tau. At least 1.
+        About ``32 z^2 / ((1 - ratio) tau)^2`` for small tau. At least 1; infinite beyond the largest double.
 
     Examples
     --------
@@ -373,6 +375,8 @@ def _smallest_tau(log_p: float, dim: float, ratio: float) -> float:
         return 0.0
     z = -float(ndtri_exp(log_p))
     guess = 4 * np.sqrt(2) * z / ((1 - ratio) * np.sqrt(dim))
+    if dim > NORMAL_LIMIT:
+        return float(guess)
     return positive_root(lambda tau: _miss(tau, dim, log_p, ratio) - log_p, guess + guess**2)
 
 
@@ -384,7 +388,10 @@ def _smallest_dim(tau: float, log_p: float, ratio: float) -> float:
     if excess(1.0) <= 0:
         return 1.0
     z = float(ndtri_exp(log_p))
-    guess = 8 * (z * (np.sqrt(1 + tau) + np.sqrt(1 + ratio * tau)) / ((1 - ratio) * tau)) ** 2
+    with np.errstate(over="ignore"):
+        guess = 8 * (z * (np.sqrt(1 + tau) + np.sqrt(1 + ratio * tau)) / ((1 - ratio) * tau)) ** 2
+    if guess > NORMAL_LIMIT:
+        return float(guess)
     return positive_root(lambda dim: excess(max(dim, 1.0)), guess)
 
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri_exp
+from scipy.special import gammaln, ndtri_exp
 
 from . import _check as check
 from ._check import Floats, Value
@@ -37,7 +37,7 @@ STEP = 0.08  # of the midpoint rule
 NODES = np.sinh(STEP * (np.arange(180) + 0.5))  # dense near the saddlepoint, sparse far out
 WEIGHTS = STEP * np.sqrt(1 + NODES**2)
 OFF_POLE = 0.5  # keep the contour this many widths away from the pole of 1/s
-SMALLEST = 1e-70  # smaller quantiles count as 0, for their fourth power must not underflow
+TINY = 1e-17  # of x (1 + noncentrality): below, the first term of the series at 0 has all digits
 
 
 def chi_square_logcdf(x: ArrayLike, dim: ArrayLike, noncentrality: ArrayLike = 0.0) -> Value:
@@ -55,8 +55,8 @@ def chi_square_logcdf(x: ArrayLike, dim: ArrayLike, noncentrality: ArrayLike = 0
     Returns
     -------
     float or ndarray
-        Relative accuracy of the probability: 1e-13 up to d = 1e6, limited by the rounding of x - d
-        beyond.
+        Relative accuracy: 1e-13 of the probability, or of the logarithm where that is large, up to d = 1e6;
+        limited by the rounding of x - d beyond.
 
     Examples
     --------
@@ -121,20 +121,24 @@ def chi_square_quantile(
         check.real("log_p", log_p, below=0), check.dim(dim), check.size("noncentrality", noncentrality)
     )
     mean = dim + lam
+    with np.errstate(over="ignore"):
+        near_zero = 2 * np.exp(2 / dim * (log_p + gammaln(dim / 2 + 1) + lam / 2))
+        tiny = (near_zero * (1 + lam) < TINY) & (not upper)
+    wanted = np.where(tiny, -1.0, log_p)  # the search has nothing to do there
     # Start from the cube-root normal approximation to a scaled chi-square with the same two moments.
     spread = 2 / 9 * (dim + 2 * lam) / mean**2
-    z = ndtri_exp(log_p) * (-1 if upper else 1)
+    z = ndtri_exp(wanted) * (-1 if upper else 1)
     x = mean * np.maximum(1 - spread + z * np.sqrt(spread), 0.05) ** 3
     excess = x - mean
     for _ in range(100):
         log_tail, hazard = chi_square_logtail(x, excess, dim, lam, upper=upper)
-        miss = log_tail - log_p
+        miss = log_tail - wanted
         growth = np.maximum(miss / (hazard * x), -0.9) if upper else np.expm1(-miss / (hazard * x))
         excess = excess + x * growth
-        x = np.maximum(x * (1 + growth), SMALLEST)
+        x = np.maximum(x * (1 + growth), 0.1 * TINY / (1 + lam))
         if np.all(np.abs(growth) < 1e-15) or np.all(np.abs(miss) < 1e-13):
             break
-    return np.where(x > SMALLEST, x, 0.0)[()], excess[()]
+    return np.where(tiny, near_zero, x)[()], np.where(tiny, near_zero - mean, excess)[()]
 
 
 def inner_product_logsf(x: ArrayLike, dim: ArrayLike) -> Value:
@@ -194,9 +198,12 @@ def _checked_logtail(x: ArrayLike, dim: ArrayLike, noncentrality: ArrayLike, *, 
     x, dim, lam = np.broadcast_arrays(
         check.size("x", x), check.dim(dim), check.size("noncentrality", noncentrality)
     )
-    inside = np.maximum(x, SMALLEST)
+    tiny = x * (1 + lam) < TINY
+    inside = np.where(tiny, dim + lam, x)
     log_tail, _ = chi_square_logtail(inside, inside - dim - lam, dim, lam, upper=upper)
-    return np.where(x > 0, log_tail, 0.0 if upper else -np.inf)[()]
+    with np.errstate(divide="ignore"):
+        first = dim / 2 * np.log(np.where(tiny, x, 1.0) / 2) - gammaln(dim / 2 + 1) - lam / 2
+    return np.where(tiny, np.log1p(-np.exp(first)) if upper else first, log_tail)[()]
 
 
 def chi_square_logtail(

@@ -3,8 +3,8 @@
 A plan is a set of numbers for which the guarantee holds:
 
 1. tau is large enough for the tests: ``tau >= smallest tau(n_bags, dim, n, alpha)`` of the setting;
-2. the average error falls by at least ``improvement``: ``improvement <= 1 - factor(tau, covering_ratio)`` with the
-   averaged bound of Theorem 1 or 2.
+2. the average error falls by at least ``improvement``: ``improvement <= gain(tau, covering_ratio)``, which is 1 minus
+   the averaged bound of Theorem 1 or 2.
 
 The missing number is the extreme one for which both hold: the largest improvement, tau, covering ratio or number of
 bags, the smallest dimension, bag size or alpha.
@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _check as check
-from ._settings import Bounded, GaussianExact, GaussianPrinted, Setting
+from ._gain import Theorem, gain, largest_covering_ratio, largest_tau
+from ._settings import ROUNDING, Bounded, GaussianExact, GaussianPrinted, Setting
 from ._table import format_table
 
 if TYPE_CHECKING:
@@ -29,22 +30,19 @@ if TYPE_CHECKING:
 __all__ = [
     "NoSolutionWarning",
     "PlanTable",
-    "factor",
-    "factor_covering_ratio",
-    "factor_tau",
+    "gain",
+    "largest_covering_ratio",
+    "largest_tau",
     "solve",
     "table",
 ]
 
 SettingName = Literal["gaussian", "bounded"]
-Theorem = Literal["independent", "same_data"]
 Thresholds = Literal["printed", "exact"]
 
 _NAMES = ("n_bags", "dim", "n", "alpha", "tau", "covering_ratio", "improvement")
-
-
 _THRESHOLD_NAMES = ("n_bags", "dim", "n", "alpha")
-_ROUNDING = 1e-12
+_ROUNDING_OF_ONE = 4 * np.finfo(float).eps  # an improvement may come from 1 minus a factor close to one
 
 
 class NoSolutionWarning(UserWarning):
@@ -86,82 +84,6 @@ class PlanTable:
         if any(self.reasons):
             columns = {**columns, "reason": self.reasons}
         return format_table(columns)
-
-
-def factor(tau: float, covering_ratio: float, theorem: Theorem = "independent") -> float:
-    """Averaged bound of Theorem 1 or 2 as a function of tau and N / B.
-
-    Parameters
-    ----------
-    tau : float
-        Squared radius of the tests, in units of the naive error.
-    covering_ratio : float
-        Covering number over number of bags, in [0, 1].
-    theorem : {"independent", "same_data"}
-        Theorem 1 (eq:res-indep-ave) or Theorem 2 (eq:res-onesample-ave).
-
-    Returns
-    -------
-    float
-        ``(tau + ratio) / (1 + tau)``, or ``2 (tau + (tau + ratio) / (1 + tau))``.
-
-    Examples
-    --------
-    >>> round(factor(0.25, 0.1), 12), round(factor(0.25, 0.1, "same_data"), 12)
-    (0.28, 1.06)
-    """
-    share = (tau + covering_ratio) / (1 + tau)
-    return share if theorem == "independent" else 2 * (tau + share)
-
-
-def factor_tau(value: float, covering_ratio: float, theorem: Theorem = "independent") -> float:
-    """Tau at which `factor` has a given value; negative if no tau has.
-
-    Parameters
-    ----------
-    value : float
-        The factor wanted, below 1 for Theorem 1.
-    covering_ratio, theorem
-        As in `factor`.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> round(factor_tau(0.28, 0.1), 12), round(factor_tau(1.06, 0.1, "same_data"), 12)
-    (0.25, 0.25)
-    """
-    if theorem == "independent":
-        return (value - covering_ratio) / (1 - value) if value < 1 else float("inf")
-    half = value / 2
-    linear = 2 - half
-    return 2 * (half - covering_ratio) / (linear + float(np.sqrt(linear**2 + 4 * (half - covering_ratio))))
-
-
-def factor_covering_ratio(value: float, tau: float, theorem: Theorem = "independent") -> float:
-    """Covering ratio at which `factor` has a given value.
-
-    Parameters
-    ----------
-    value : float
-        The factor wanted.
-    tau, theorem
-        As in `factor`.
-
-    Returns
-    -------
-    float
-        Negative if no covering is small enough.
-
-    Examples
-    --------
-    >>> round(factor_covering_ratio(0.28, 0.25), 12), round(factor_covering_ratio(1.06, 0.25, "same_data"), 12)
-    (0.1, 0.1)
-    """
-    share = value if theorem == "independent" else value / 2 - tau
-    return share * (1 + tau) - tau
 
 
 def solve(
@@ -268,7 +190,7 @@ def table(setting: SettingName = "gaussian", **arguments: Any) -> PlanTable:
     if unknown:
         raise TypeError(f"table() has no argument {', '.join(sorted(unknown))}.")
     arguments.setdefault("tau", defaults["tau"])
-    grids = {k: _as_list(v) for k, v in arguments.items()}
+    grids = {k: _as_list(k, v) for k, v in arguments.items()}
     rows = [dict(zip(grids, values, strict=True)) for values in product(*grids.values())]
     solved = _missing(dict.fromkeys(_NAMES) | {k: v[0] for k, v in grids.items() if k in _NAMES}, setting)
     answers, reasons = [], []
@@ -284,10 +206,11 @@ def table(setting: SettingName = "gaussian", **arguments: Any) -> PlanTable:
     return PlanTable(columns={**columns, solved: tuple(answers)}, solved=solved, reasons=tuple(reasons))
 
 
-def _as_list(value: Any) -> list[Any]:
-    if value is None or isinstance(value, str) or np.ndim(value) == 0:
-        return [value]
-    return list(value)
+def _as_list(name: str, value: Any) -> list[Any]:
+    values = [value] if value is None or isinstance(value, str) or np.ndim(value) == 0 else list(value)
+    if not values:
+        raise ValueError(f"{name} is empty; pass at least one value.")
+    return values
 
 
 def _missing(given: dict[str, Any], setting: str) -> str:
@@ -303,11 +226,11 @@ def _missing(given: dict[str, Any], setting: str) -> str:
     return unknown[0]
 
 
-def _check_domains(given: dict[str, Any]) -> None:
+def _check_domains(given: dict[str, Any], least_n: int) -> None:
     domains: dict[str, dict[str, Any]] = {
         "n_bags": {"at_least": 2},
         "dim": {"at_least": 1, "finite": False},
-        "n": {"at_least": 1, "finite": False},
+        "n": {"at_least": least_n, "finite": False, "hint": "The tests need that many points in a bag."},
         "alpha": {"above": 0, "below": 1},
         "tau": {"above": 0},
         "covering_ratio": {
@@ -318,6 +241,8 @@ def _check_domains(given: dict[str, Any]) -> None:
         "improvement": {"below": 1, "hint": "It is 1 minus the factor of the error."},
     }
     for name, value in given.items():
+        if np.ndim(value) > 0:
+            raise ValueError(f"{name} must be one number; found {value!r}. planning.table takes several.")
         if value is not None and value != "smallest":
             check.real(name, value, **domains[name])
 
@@ -345,43 +270,54 @@ def _rules(setting: str, thresholds: str, theorem: str, C: float, L: float, trac
 def _plan(given: dict[str, Any], setting: str, theorem: Theorem, rules: Setting) -> tuple[float, str, float]:
     """Value of the missing argument, why there is none, and the tau that it belongs to."""
     missing = _missing(given, setting)
-    _check_domains(given)
+    _check_domains(given, rules.least_n)
     numbers = {k: float(v) for k, v in given.items() if v is not None and v != "smallest"}
-    numbers.setdefault("n", 1.0)
-    return _answer(missing, numbers, rules, theorem)
-
-
-def _answer(
-    missing: str, numbers: dict[str, float], rules: Setting, theorem: Theorem
-) -> tuple[float, str, float]:
+    numbers.setdefault("n", float(rules.least_n))
     threshold = {k: numbers[k] for k in _THRESHOLD_NAMES if k in numbers and k != missing}
     if missing in _THRESHOLD_NAMES:
-        tau, reason = _tau_wanted(numbers, theorem)
-        value = float("nan") if reason else float(getattr(rules, missing)(tau=tau, **threshold))
-        if 0 < value < np.inf and rules.smallest_tau(**threshold, **{missing: value}) > tau * (1 + 1e-6):
-            value = float("nan")
-        if np.isnan(value) and not reason:
-            reason = f"No {missing} makes tau = {tau:g} large enough for the tests."
-        return value, reason, tau
+        return _threshold_argument(missing, threshold, numbers, rules, theorem)
     smallest = rules.smallest_tau(**threshold)
-    if missing == "tau" and "improvement" not in numbers:
-        return smallest, "", smallest
     if missing == "tau":
-        tau, reason = _tau_wanted(numbers, theorem)
-    else:
-        tau, reason = numbers.get("tau", smallest), ""
-    if not reason and tau < smallest * (1 - _ROUNDING):
-        reason = f"tau = {tau:g} is too small for the tests, which need tau >= {smallest:g}."
-    if reason:
-        return float("nan"), reason, tau
-    if missing == "tau":
-        return tau, "", tau
+        return _tau(smallest, numbers, theorem)
+    tau = numbers.get("tau", smallest)
+    if tau < smallest * (1 - ROUNDING):
+        return float("nan"), _too_small(tau, smallest), tau
     if missing == "improvement":
-        return 1 - factor(tau, numbers["covering_ratio"], theorem), "", tau
-    value = factor_covering_ratio(1 - numbers["improvement"], tau, theorem)
+        return gain(tau, numbers["covering_ratio"], theorem), "", tau
+    value = largest_covering_ratio(numbers["improvement"], tau, theorem)
     if value <= 0:
         return float("nan"), f"At tau = {tau:g} no covering is small enough for that improvement.", tau
     return min(value, 1.0), "", tau
+
+
+def _threshold_argument(
+    missing: str, threshold: dict[str, float], numbers: dict[str, float], rules: Setting, theorem: Theorem
+) -> tuple[float, str, float]:
+    """Extreme number of bags, dimension, bag size or alpha at which tau is allowed."""
+    tau, reason = _tau_wanted(numbers, theorem)
+    if reason:
+        return float("nan"), reason, tau
+    if tau == np.inf:
+        anything = {"n_bags": np.inf, "dim": 1.0, "n": float(rules.least_n), "alpha": 0.0}
+        return anything[missing], "", tau
+    value = float(getattr(rules, missing)(tau=tau, **threshold))
+    if 0 < value < np.inf and rules.smallest_tau(**threshold, **{missing: value}) > tau * (1 + ROUNDING):
+        value = float("nan")
+    reason = f"No {missing} makes tau = {tau:g} large enough for the tests." if np.isnan(value) else ""
+    return value, reason, tau
+
+
+def _tau(smallest: float, numbers: dict[str, float], theorem: Theorem) -> tuple[float, str, float]:
+    """Largest tau that gives the improvement wanted, if the tests allow it; the smallest one if none is wanted."""
+    if "improvement" not in numbers:
+        return smallest, "", smallest
+    largest, reason = _tau_wanted(numbers, theorem)
+    if reason:
+        return float("nan"), reason, largest
+    tau = max(largest, smallest)  # where the two agree but for rounding
+    if _is_enough(tau, numbers, theorem):
+        return tau, "", tau
+    return float("nan"), _too_small(largest, smallest), largest
 
 
 def _tau_wanted(numbers: dict[str, float], theorem: Theorem) -> tuple[float, str]:
@@ -391,11 +327,24 @@ def _tau_wanted(numbers: dict[str, float], theorem: Theorem) -> tuple[float, str
         if tau is None:
             raise ValueError("tau='smallest' needs covering_ratio and improvement; or pass a number for tau.")
         return tau, ""
-    gain, ratio = numbers["improvement"], numbers["covering_ratio"]
-    largest = factor_tau(1 - gain, ratio, theorem)
-    if not largest > 0:
-        return float("nan"), f"No tau gives an improvement of {gain:g} at a covering ratio of {ratio:g}."
-    if tau is not None and tau > largest * (1 + _ROUNDING):
-        best = 1 - factor(tau, ratio, theorem)
-        return float("nan"), f"tau = {tau:g} guarantees an improvement of {best:g} only, not {gain:g}."
-    return largest if tau is None else tau, ""
+    wanted, ratio = numbers["improvement"], numbers["covering_ratio"]
+    if tau is None:
+        largest = largest_tau(wanted, ratio, theorem)
+        if largest > 0:
+            return largest, ""
+        return float("nan"), f"No tau gives an improvement of {wanted:g} at a covering ratio of {ratio:g}."
+    if _is_enough(tau, numbers, theorem):
+        return tau, ""
+    best = gain(tau, ratio, theorem)
+    return float("nan"), f"tau = {tau:g} guarantees an improvement of {best:g} only, not {wanted:g}."
+
+
+def _is_enough(tau: float, numbers: dict[str, float], theorem: Theorem) -> bool:
+    """Whether tau gives the improvement wanted, but for rounding."""
+    wanted = numbers["improvement"]
+    slack = max(ROUNDING * abs(wanted), _ROUNDING_OF_ONE)
+    return gain(tau, numbers["covering_ratio"], theorem) >= wanted - slack
+
+
+def _too_small(tau: float, smallest: float) -> str:
+    return f"tau = {tau:g} is too small for the tests, which need tau >= {smallest:g}."

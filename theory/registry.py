@@ -29,9 +29,9 @@ class Statement:
     function : str
         Full name of the function; empty where nothing is computed.
     status : str
-        "as printed"; "corrected" if the printed statement is false and ``printed=True`` gives it; "exact" or
-        "sharper" for what replaces a printed bound; "definition", "elsewhere" (estimators and experiments) and
-        "section" have no function here.
+        "as printed"; "corrected" if the printed statement is false, or would be outside its domain, and
+        ``printed=True`` gives it; "exact" or "sharper" for what replaces a printed bound; "definition", "elsewhere"
+        (estimators and experiments) and "section" have no function here.
     erratum : str
         Number on the page docs/errata.md, such as "E1"; empty if nothing is wrong.
     note : str
@@ -105,7 +105,7 @@ def statements() -> Statements:
     >>> for s in theory.statements().labeled("prop:testgauss"):
     ...     print(s.status, s.function)
     as printed stbmta.theory.gaussian.delta
-    as printed stbmta.theory.gaussian.zeta
+    corrected stbmta.theory.gaussian.zeta
     as printed stbmta.theory.gaussian.tau_min
     as printed stbmta.theory.gaussian.tau_prime
     as printed stbmta.theory.gaussian.stated_probabilities
@@ -152,7 +152,7 @@ eq:optgamma-onesample | as printed | theorems.gamma_same_data | shrinkage of The
 eq:res-onesample-single | as printed | theorems.bound_same_data | individual bound of Theorem 2 | B is not needed
 eq:res-onesample-ave | as printed | theorems.average_same_data | averaged bound of Theorem 2 |
 prop:testgauss | as printed | gaussian.delta | level of the tests | E3 the proof prints alpha B^2 for alpha / B^2
-prop:testgauss | as printed | gaussian.zeta | threshold of the test | E6 0 where the printed root is negative
+prop:testgauss | corrected | gaussian.zeta | threshold of the test | E6 0 where the printed root is negative
 prop:testgauss | as printed | gaussian.tau_min | smallest tau | C = 1000; its proof needs 972
 prop:testgauss | as printed | gaussian.tau_prime | radius without misses |
 prop:testgauss | as printed | gaussian.stated_probabilities | probabilities of A, B, C, C' |

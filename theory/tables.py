@@ -56,6 +56,8 @@ def thresholds(n_bags: ArrayLike, dims: ArrayLike, alpha: float = 0.05) -> Table
     """
     bags, dim = (a.ravel() for a in np.meshgrid(np.atleast_1d(n_bags), np.atleast_1d(dims), indexing="ij"))
     printed, exact = gaussian.tau_min(bags, dim, alpha), gaussian.exact_tau(bags, dim, alpha)
+    with np.errstate(divide="ignore"):  # two bags and a large alpha need no tau at all
+        gain = printed / exact
     columns = {
         "bags": bags,
         "dim": dim,
@@ -63,7 +65,7 @@ def thresholds(n_bags: ArrayLike, dims: ArrayLike, alpha: float = 0.05) -> Table
         "exact": exact,
         "equal means": gaussian.exact_tau(bags, dim, alpha, ratio=0),
         "one task": gaussian.exact_tau(bags, dim, alpha, family="task"),
-        "gain": printed / exact,
+        "gain": gain,
     }
     return Table(columns={name: tuple(np.atleast_1d(values).tolist()) for name, values in columns.items()})
 
@@ -81,7 +83,7 @@ def dimensions(n_bags: ArrayLike, taus: ArrayLike = (1.0, 0.1), alpha: float = 0
     Returns
     -------
     Table
-        Columns as in `thresholds`; dimensions are whole numbers.
+        Columns as in `thresholds`; dimensions are whole numbers, infinite where no number is large enough.
 
     Examples
     --------
@@ -94,14 +96,16 @@ def dimensions(n_bags: ArrayLike, taus: ArrayLike = (1.0, 0.1), alpha: float = 0
     1,000  0.1  1,681,125  207,521       90,744  8.101
     """
     bags, tau = (a.ravel() for a in np.meshgrid(np.atleast_1d(n_bags), np.atleast_1d(taus), indexing="ij"))
-    printed = np.ceil(gaussian.delta(bags, 1, alpha) / gaussian.delta_max(tau))
     exact = np.ceil(gaussian.exact_dim(tau, bags, alpha))
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        printed = np.ceil(gaussian.delta(bags, 1, alpha) / gaussian.delta_max(tau))
+        gain = printed / exact
     columns = {
         "bags": bags,
         "tau": tau,
         "printed": printed,
         "exact": exact,
         "equal means": np.ceil(gaussian.exact_dim(tau, bags, alpha, ratio=0)),
-        "gain": printed / exact,
+        "gain": gain,
     }
     return Table(columns={name: tuple(np.atleast_1d(values).tolist()) for name, values in columns.items()})

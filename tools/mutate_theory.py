@@ -3,6 +3,7 @@
     python tools/mutate_theory.py                   # all constants, two at a time; resumes where it stopped
     python tools/mutate_theory.py laws exact        # two modules
     python tools/mutate_theory.py --sample 20       # some constants, drawn at random
+    python tools/mutate_theory.py --report r.txt    # the report goes to a file too
 
 A constant in arithmetic becomes 1 % larger (0 becomes 0.01), any other integer one larger. Each mutant runs the
 examples of its module and then the tests named in TESTS, in a fresh process without compiled code, until one
@@ -38,8 +39,9 @@ TESTS = {
     "_bounded_norms": ("formulas", "levels", "monte_carlo"),
     "_bounded_pairs": ("formulas", "levels", "errata"),
     "_bounded_q": ("formulas", "levels", "errata"),
-    "_check": ("formulas", "theorems", "planning", "exact", "covering_sets"),
+    "_check": ("formulas", "theorems", "planning", "exact", "covering_sets", "covering", "dimension"),
     "_cover": ("covering",),
+    "_gain": ("planning",),
     "_gaussian_deviations": ("formulas", "levels", "monte_carlo"),
     "_quadratic": ("levels", "formulas"),
     "_roots": ("exact", "planning"),
@@ -305,7 +307,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, help="only this many constants, drawn at random")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="where results are kept for resuming")
+    parser.add_argument(
+        "--results", type=absolute, default=RESULTS, help="where results are kept for resuming"
+    )
+    parser.add_argument("--report", type=absolute, help="write the report to this file too")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results")
     chosen = parser.parse_args(arguments)
 
@@ -336,10 +341,16 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     rows += try_all(todo, chosen.jobs, chosen.results)
     rows.sort(key=lambda r: (r["module"], r["line"], r["column"]))
-    print(report(rows, explained))
-    for line in outdated:
-        print(f"Exemption without its code: {line}")
+    text = "\n".join([report(rows, explained), *(f"Exemption without its code: {line}" for line in outdated)])
+    print(text)
+    if chosen.report:
+        chosen.report.write_text(text + "\n")
     return int(bool(outdated) or not all(row["killed"] for row in rows))
+
+
+def absolute(path: str) -> Path:
+    """Path from where the command was called, for the folder changes later."""
+    return Path(path).absolute()
 
 
 def try_all(todo: list[Constant], jobs: int, results: Path | None) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from stbmta import cli
 from stbmta.theory import bounded, gaussian, planning, theorems
 
 runner = CliRunner()
+BOUNDED = ("threshold", "--setting", "bounded", "--bags", "100", "--dim", "100")
 
 
 def run(*arguments):
@@ -42,6 +43,14 @@ def test_smallest_dimensions():
         (0.1, 1220608, 139494),
     ]
     assert rows("threshold", "--bags", 100, "--tau", 0.5)[0]["tau"] == 0.5
+
+
+def test_thresholds_at_the_ends_of_their_range():
+    """Nothing needed is 0, and an infinite gain; no number large enough is infinite, and no gain at all."""
+    (row,) = rows("threshold", "--bags", 2, "--dim", 50, "--alpha", 0.9)
+    assert (row["exact"], row["gain"]) == (0, "inf")
+    (row,) = rows("threshold", "--bags", 100, "--tau", 1e-200)
+    assert (row["printed"], row["exact"], row["gain"]) == ("inf", "inf", None)
 
 
 def test_thresholds_of_the_test_for_a_tau():
@@ -115,6 +124,11 @@ def test_plans_are_tables_and_say_why_there_is_none():
     assert "too small" in row["reason"]
     (row,) = rows("plan", "--dim", 1e9, "--alpha", 0.05, "--tau", 1000)
     assert row["n_bags"] == "inf"
+    assert "'inf'" in run("plan", "--help")
+    for thresholds in ("printed", "exact"):
+        (row,) = rows("plan", "-B", 100, "--alpha", 0.05, "--tau", 1e-200, "--thresholds", thresholds)
+        assert row["dim"] is None
+        assert row["reason"] == "No dim makes tau = 1e-200 large enough for the tests."
     bounded_table = run("plan", "--setting", "bounded", "-B", 9, "-d", 1e9, "--alpha", 0.05, "--tau", 0.9)
     assert "thresholds" not in bounded_table
 
@@ -133,6 +147,34 @@ def test_plans_are_tables_and_say_why_there_is_none():
         (("bound", "--tau", "0.1", "--covering", "3"), "needs both --covering and --bags"),
         (("bound", "--tau", "-1", "--neighbors", "3"), "tau must be at least 0"),
         (("bound", "--tau", "0.1", "--covering", "11", "--bags", "10"), "covering must be at most n_bags"),
+        (("threshold", "--bags", "100", "--tau", "0"), "tau must be above 0; found 0"),
+        ((*BOUNDED, "--size", "0"), "size must be at least 2; found 0"),
+        ((*BOUNDED, "--size", "-5"), "size must be at least 2; found -5"),
+        ((*BOUNDED, "--size", "50", "--size", "1"), "size must be at least 2; found 1"),
+        ((*BOUNDED, "--size", "50", "--trace", "-1"), "trace must be above 0; found -1"),
+        ((*BOUNDED, "--size", "50", "--trace", "0"), "trace must be above 0; found 0"),
+        (
+            ("bound", "--tau", "0.1", "--neighbors", "0"),
+            "n_neighbors must be at least 1; found 0. A bag is its own",
+        ),
+        (
+            (
+                "plan",
+                "--setting",
+                "bounded",
+                "-B",
+                "9",
+                "-d",
+                "9",
+                "-n",
+                "1",
+                "--alpha",
+                "0.05",
+                "--tau",
+                "solve",
+            ),
+            "n must be at least 2",
+        ),
         (("plan", "--bags", "100"), "Leave exactly one of"),
         (("plan", "--bags", "100", "--dim", "10", "--alpha", "0.1", "--tau", "x"), "tau must be a number"),
         (("plan", "--setting", "other"), "Invalid value"),

@@ -19,11 +19,11 @@ from stbmta.theory.covering import (
 
 
 def is_certified(points, number):
-    """Whether the centers cover, the packing is apart, and both have the length that the interval claims."""
+    """Whether the centers cover, and the packing is apart and does not claim more than the interval."""
     distances = cdist(points, points)
     covered = (distances[:, number.centers] <= number.radius * (1 + 1e-9)).any(axis=1).all()
-    apart = distances[np.ix_(number.packing, number.packing)][np.triu_indices(number.lower, 1)]
-    return covered and np.all(apart > 2 * number.radius) and len(number.packing) == number.lower
+    apart = distances[np.ix_(number.packing, number.packing)][np.triu_indices(len(number.packing), 1)]
+    return covered and np.all(apart > 2 * number.radius) and len(number.packing) <= number.lower
 
 
 @given(
@@ -37,10 +37,17 @@ def test_the_interval_holds_the_exact_number(seed, n, dim, radius):
     number = covering_number(points, radius)
     anywhere = exact_covering_number(points, radius)
     at_points = exact_covering_number(points, radius, anywhere=False)
-    assert number.lower <= anywhere <= at_points <= number.upper
+    assert (number.lower, number.upper) == (anywhere, at_points)
     assert len(number.centers) == number.upper
     assert number.confidence == 1
     assert is_certified(points, number)
+    gram = covering_number_gram(points @ points.T, radius)
+    assert (gram.lower, gram.upper, len(gram.centers)) == (anywhere, at_points, at_points)
+    for where, exact in (("anywhere", anywhere), ("points", at_points)):
+        number = covering_number(points, radius, centers=where)
+        assert (number.lower, number.upper) == (exact, exact)
+        assert is_certified(points, number)
+        assert len(number.centers) == at_points
     profile = covering_profile(points, [radius, 2 * radius])
     assert profile.lower[0] <= anywhere <= profile.upper[0]
     assert profile.upper[1] <= profile.upper[0]
@@ -56,6 +63,31 @@ def test_the_line_is_exact(x, radius):
     assert number.confidence == 1
     assert len(number.centers) == exact_covering_number(points, radius / 2, anywhere=False)
     assert covering_number(points, radius / 2).lower == number.lower
+    around = covering_number(points, radius / 2, centers="points")
+    assert around.lower == around.upper == len(around.centers) == len(number.centers)
+    assert covering_number(points, radius / 2, centers="anywhere").upper == number.upper
+
+
+def test_where_the_exact_search_ends(rng):
+    """Thirty points have exact ends, one more has greedy ones; crowds in high dimension keep the packing below."""
+    points = rng.normal(size=(31, 2))
+    for n, radius in ((30, 0.8), (31, 0.8)):
+        number = covering_number(points[:n], radius)
+        exact = (
+            exact_covering_number(points[:n], radius),
+            exact_covering_number(points[:n], radius, anywhere=False),
+        )
+        assert ((number.lower, number.upper) == exact) == (n == 30)
+        assert number.lower <= exact[0] <= exact[1] <= number.upper
+        gram = covering_number_gram(points[:n] @ points[:n].T, radius)
+        assert (gram.lower, gram.upper) == (number.lower, number.upper)
+        assert covering_number(points[:n], radius, centers="points").exact == (n == 30)
+        assert covering_number(points[:n], radius, centers="anywhere").exact == (n == 30)
+        noisy = covering_number_gram(points[:n] @ points[:n].T, radius, np.zeros(n))
+        assert noisy.upper > exact[1]  # nothing is certified then, so nothing is sharpened
+    crowd = rng.normal(size=(20, 20))
+    number = covering_number(crowd, 5.5, centers="anywhere")
+    assert len(number.packing) == number.lower < number.upper == len(number.centers)
 
 
 def test_points_at_exactly_the_radius_are_covered():
@@ -267,6 +299,21 @@ def test_a_certified_interval_from_naive_means(rng):
         (lambda: covering_number(np.zeros((0, 2)), 1.0), r"points must be a matrix with at least one row"),
         (lambda: covering_number(np.zeros((2, 2, 2)), 1.0), r"points must be a matrix"),
         (lambda: covering_number([[0.0, np.nan]], 1.0), "points must be finite; found nan"),
+        (
+            lambda: covering_number([[0.0]], [1.0, 2.0]),
+            r"radius must be one number; found shape \(2,\). covering_profile",
+        ),
+        (
+            lambda: covering_number([[0.0]], 1.0, centers="here"),
+            "centers must be 'anywhere', 'points' or None",
+        ),
+        (
+            lambda: exact_covering_number([[]], 1.0),
+            r"points must be a matrix with at least one row; found shape \(1, 0\)",
+        ),
+        (lambda: exact_covering_number([], 1.0), "points must be a matrix with at least one row"),
+        (lambda: exact_covering_number(np.zeros((2, 2, 2)), 1.0), "points must be a matrix"),
+        (lambda: exact_covering_number([1.0, 2.0], [1.0, 2.0]), "radius must be one number"),
         (lambda: covering_profile([[0.0, 1.0]], [1.0, -1.0]), "radii must be above 0; found -1"),
         (lambda: covering_number_noisy(np.zeros((3, 2)), 1.0, [1.0, 2.0]), "one number or 3 of them"),
         (lambda: covering_number_noisy(np.zeros((3, 2)), 1.0, np.ones((3, 1))), "one number or 3 of them"),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import comb, gamma
 
+from stbmta.theory import concentration
 from stbmta.theory.covering import (
     ball_covering,
     cluster_covering,
@@ -46,6 +47,7 @@ def test_cubes_by_volume_and_grid():
     assert cube_covering(1.0, 4, 1.0) == (1, 1)  # half of the diagonal
     assert cube_covering(1.0, 4, 1.0 - 1e-9) == (1, 2**4)
     assert cube_covering(1.0, 10**4, 24.9)[1] == np.inf
+    assert cube_covering(20.0, 15, np.sqrt(15))[1] == 1e15  # ten on each side, and not a thousand more
     assert cube_covering(3.0, 2, 0.01) == (np.ceil(9 / (np.pi * 1e-4)), np.ceil(300 / np.sqrt(2)) ** 2)
 
 
@@ -55,8 +57,13 @@ def test_sparse_vectors_are_many_small_cubes():
     assert upper == comb(30, 3, exact=True) * one[1]
     assert lower == one[0]
     assert sparse_covering(1.0, 5, 5, 0.5)[1] == cube_covering(1.0, 5, 0.5)[1]
-    with pytest.raises(ValueError, match="sparsity must be at least 1 and at most 5; found 6"):
-        sparse_covering(1.0, 5, 6, 0.5)
+    with pytest.raises(ValueError, match="sparsity must be at most dim; found 6 in dimension 5"):
+        sparse_covering(1.0, [9, 5], 6, 0.5)
+    with pytest.raises(ValueError, match="sparsity must be at least 1; found 0"):
+        sparse_covering(1.0, 5, 0, 0.5)
+    assert sparse_covering(1.0, [4, 2], [4, 2], 0.5)[1].tolist() == [2**4, 2**2]
+    many = comb(60, 30, exact=True) * 10**30
+    assert sparse_covering(20.0, 60, 30, np.sqrt(30))[1] == pytest.approx(many, rel=1e-15)
 
 
 def test_clusters_are_many_small_balls():
@@ -97,3 +104,22 @@ def test_logarithms_in_high_dimension():
     assert np.all(np.isfinite(cube_covering(1e-6, dim, 1.0)[0]))
     assert sphere_covering(1.0, 1e9, 0.5)[1] == np.inf
     assert isinstance(ball_covering(2.0, 3, 1.0)[0], float)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (ball_covering, {"size": 2.0, "dim": 3.0, "radius": 1.0}),
+        (sphere_covering, {"size": 2.0, "dim": 3.0, "radius": 1.0}),
+        (cube_covering, {"side": 2.0, "dim": 3.0, "radius": 1.0}),
+        (sparse_covering, {"side": 2.0, "dim": 3.0, "sparsity": 2.0, "radius": 1.0}),
+        (cluster_covering, {"n_clusters": 4.0, "size": 2.0, "dim": 3.0, "radius": 1.0}),
+        (concentration.expected_norm_bounds, {"op_norm": 1.0, "trace": 2.0, "L": 1.0, "n": 9.0}),
+    ],
+)
+def test_both_ends_have_the_shape_of_all_arguments(function, arguments):
+    scalars = function(**arguments)
+    assert all(isinstance(end, float) for end in scalars)
+    for name, value in arguments.items():
+        for end, scalar in zip(function(**{**arguments, name: np.full((2, 3), value)}), scalars, strict=True):
+            np.testing.assert_allclose(end, np.full((2, 3), scalar), rtol=1e-15)

@@ -212,8 +212,27 @@ def test_the_plug_in_is_far_too_small_and_the_other_dimension_is_not():
         (lambda: dimension.pooled_dimension(), "Pass exactly one of samples, grams"),
         (lambda: dimension.u_variance(1.0, 1.0, 1.0, 1, 2), "n_x must be at least 2"),
         (lambda: dimension.u_variance(1.0, 1.0, 1.0, 2, 1), "n_y must be at least 2"),
+        (lambda: dimension.effective_dimension([]), "covariance must be a square matrix"),
     ],
 )
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("function", [dimension.effective_dimension, dimension.frobenius_dimension])
+def test_a_covariance_is_symmetric_and_not_negative(function):
+    """But for rounding: one part in 1e10 of the largest entry or eigenvalue."""
+    with pytest.raises(ValueError, match=r"symmetric; found 2 at \(0, 1\) and 0 at \(1, 0\)"):
+        function([[1.0, 2.0], [0.0, 1.0]])
+    with pytest.raises(ValueError, match="no negative eigenvalue; found -1"):
+        function([[1.0, 0.0], [0.0, -1.0]])
+    with pytest.raises(ValueError, match="no negative eigenvalue; found -1"):
+        function([[-1.0, 0.0], [0.0, 0.0]])
+    for part, fine in ((0.995e-10, True), (1.005e-10, False)):
+        for matrix in ([[4.0, 1.0 + 4 * part], [1.0, 2.0]], [[5.0, 0.0], [0.0, -5 * part]]):
+            if fine:
+                assert 1 <= function(matrix) <= 2
+            else:
+                with pytest.raises(ValueError, match="covariance must"):
+                    function(matrix)

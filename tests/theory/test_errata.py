@@ -119,8 +119,19 @@ def test_e6_below_its_domain_the_printed_threshold_accepts_everybody():
     assert gaussian.zeta(tau, bags, dim, alpha) == 0
     assert wrong.A == 1
     assert alpha >= right.A
-    allowed = gaussian.tau_min(bags, dim, alpha)
-    assert gaussian.zeta(allowed, bags, dim, alpha) == gaussian.zeta(allowed, bags, dim, alpha, printed=True)
+    # inside its domain nothing was corrected
+    grid = (
+        np.array([2.0, 100.0, 1e12])[:, None, None],
+        np.array([1.0, 50.0, 1e9])[:, None],
+        np.array([1e-9, 0.9]),
+    )
+    for factor in (1.0, 1.5, 100.0):
+        allowed = factor * gaussian.tau_min(*grid)
+        np.testing.assert_array_equal(
+            gaussian.zeta(allowed, *grid), gaussian.zeta(allowed, *grid, printed=True)
+        )
+    (status,) = (s for s in statements().labeled("prop:testgauss") if s.function.endswith(".zeta"))
+    assert (status.status, status.erratum) == ("corrected", "E6")
 
 
 GRID = np.random.default_rng(5).uniform(-1, 1, size=(5, 4000))

@@ -57,6 +57,43 @@ def test_each_event_turns_at_its_radius(sigma):
     assert not events.large_inner_product(apart, 0.0, **sigma)
 
 
+def test_scalars_in_scalars_out():
+    for found in (events.similar_pairs(1.0, 2.0), events.separated_pairs(3.0, 2.0)):
+        assert isinstance(found, np.bool_)
+        assert found
+    stated = gaussian.stated_probabilities(0.05)
+    assert (stated.A, stated.B, stated.C, stated.C_prime) == (0.05, 0.05, 0.1, 0.05)
+    for value in (stated.A, stated.B, stated.C, stated.C_prime, stated.total):
+        assert isinstance(value, float)
+    assert gaussian.stated_probabilities([0.01, 0.6]).C.tolist() == [0.02, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: events.similar_pairs("a", 1.0), "sq_distances must be a real number"),
+        (
+            lambda: events.separated_pairs(np.nan, 1.0),
+            "sq_distances must be finite; found nan.*of true means",
+        ),
+        (
+            lambda: events.false_positive(np.ones((2, 2)), [[0.0, np.nan], [0.0, 0.0]], 1.0),
+            r"at index \(0, 1\)",
+        ),
+        (
+            lambda: events.false_negative([[1.0, np.nan], [1.0, 1.0]], np.zeros((2, 2)), 1.0),
+            "neighbors must be finite",
+        ),
+        (lambda: events.large_norm([[np.nan]], 1.0), "errors must be finite; found nan"),
+        (lambda: events.large_inner_product([[np.nan], [1.0]], 1.0), "errors must be finite; found nan"),
+        (lambda: events.large_inner_product([1.0], 1.0), "errors must be a matrix"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
 def test_similarity_tests_include_or_exclude_equality_as_printed():
     assert gaussian.is_neighbor(4.0, zeta=2.0, dim=10, n=5)  # 2 * 10 / 5
     assert not gaussian.is_neighbor(4.01, zeta=2.0, dim=10, n=5)

@@ -17,6 +17,29 @@ def test_exact_tau_is_below_the_printed_one_everywhere():
         assert np.all(ours <= gaussian.tau_min(b, d, alpha))
 
 
+@pytest.mark.parametrize(
+    ("bags", "alpha", "paper", "best"),
+    [(1e6, 0.05, (703.9, 704.0), (208.6, 208.8)), (1e150, 1e-300, (727.5, 728.6), (235.5, 236.8))],
+)
+def test_how_large_the_constant_must_be(bags, alpha, paper, best):
+    """The second number is enough in every dimension; the first is not in the one where tau is 1."""
+    dim_over_constant = float(gaussian.delta(bags, 1, alpha))
+
+    def enough(constant, tau):
+        dim = constant * dim_over_constant / np.minimum(tau, tau**2)
+        np.testing.assert_allclose(gaussian.tau_min(bags, dim, alpha, constant), tau, rtol=1e-12)
+        return gaussian.exact_zeta_power(tau / 3, bags, dim, alpha) <= gaussian.zeta(tau, bags, dim, alpha)
+
+    def enough_for_the_best(constant, tau):
+        return gaussian.exact_tau(bags, constant * dim_over_constant / np.minimum(tau, tau**2), alpha) <= tau
+
+    taus = np.array([0.01, 0.3, 0.9, 1.0, 1.1, 3.0, 100.0])
+    assert not enough(paper[0], 1.0)
+    assert np.all(enough(paper[1], taus))
+    assert not enough_for_the_best(best[0], 1.0)
+    assert np.all(enough_for_the_best(best[1], taus))
+
+
 def test_inner_products_and_norms_hardly_ever_decide():
     b, d = BAGS[:, None], DIMS
     assert np.all(gaussian.exact_tau(b, d, 0.4) == gaussian.exact_tau(b, d, 0.4, same_data=True))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from stbmta.theory import laws
+from stbmta.theory import confidence, exact, laws, pvalues
 
 
 def mixture_tail(x, dim, lam, upper):
@@ -86,6 +86,35 @@ def test_ends_of_the_chi_square():
     assert laws.chi_square_logcdf(0.0, 3) == -np.inf
     assert laws.chi_square_logsf(0.0, 3) == 0
     assert laws.chi_square_quantile(-1e6, 1, upper=False)[0] == 0  # too small for a double
+    assert laws.chi_square_logcdf(0.0, 1e9) == -np.inf
+    assert laws.chi_square_logsf(0.0, 1e9) == 0
+    chances = exact.exact_event_probabilities(0.5, 0.0, 100, 1e9)
+    assert (chances.A, chances.B) == (0, 1)
+    assert confidence.upper_tau(0.0, 100, 1e9, 0.05) == 0
+    assert pvalues.gaussian_similarity(0.0, 1e9, 0.02, 1.0) == 0
+
+
+@pytest.mark.parametrize("dim", [1.0, 3.7, 200.0, 1e9])
+@pytest.mark.parametrize("lam", [0.0, 0.3, 1e4])
+def test_chi_square_tails_near_zero(dim, lam):
+    """Down to the smallest doubles, and on both sides of the place where the series takes over."""
+    edge = laws.TINY / (1 + lam)
+    for x in (1e-300, 1e-80, 1e-71, 1e-69, 0.999 * edge, 1.001 * edge):
+        with mp.workdps(50):
+            half, square = mp.mpf(dim) / 2, mp.mpf(lam) / 2
+            # one term of the series, and how large the next one is
+            expected = half * mp.log(mp.mpf(x) / 2) - mp.loggamma(half + 1) - square
+            assert x * (1 + lam) < 2e-17
+            found = mp.mpf(float(laws.chi_square_logcdf(x, dim, lam)))
+            assert abs(found - expected) < 2e-13 * max(1, abs(expected)), x
+            below = mp.log1p(-mp.exp(expected))
+            assert abs(mp.mpf(float(laws.chi_square_logsf(x, dim, lam))) - below) <= 1e-15 + 2e-13 * abs(
+                below
+            )
+        if dim < 100:
+            back, excess = laws.chi_square_quantile(float(expected), dim, lam, upper=False)
+            assert back == pytest.approx(x, rel=1e-11 if lam < 1 else 1e-7)
+            assert excess == pytest.approx(-dim - lam, rel=1e-15)
 
 
 @pytest.mark.parametrize("upper", [False, True])

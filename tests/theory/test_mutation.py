@@ -108,11 +108,14 @@ def test_a_sample_is_noticed_and_remembered(tmp_path):
         "2",
         "--results",
         str(tmp_path / "r.jsonl"),
+        "--report",
+        "report.txt",
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "No mutant survived." in done.stdout
     assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 2
+    assert (tmp_path / "report.txt").read_text() == done.stdout
     again = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert again.stdout == done.stdout
     assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 2

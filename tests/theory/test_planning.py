@@ -2,15 +2,15 @@
 
 import warnings
 from inspect import currentframe
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import brentq
 
 from stbmta.theory import bounded, gaussian, planning, theorems
-from stbmta.theory.planning import NoSolutionWarning, factor, solve
+from stbmta.theory.planning import NoSolutionWarning, gain, solve
 
 GAUSSIAN = {"n_bags": 100.0, "dim": 1e6, "alpha": 0.05}
 BOUNDED = {"n_bags": 100.0, "dim": 4e9, "n": 1e20, "alpha": 0.05, "L": 2.0, "trace": 0.5}
@@ -22,22 +22,39 @@ SETTINGS = {
 }
 
 
+# From two bags to a trillion, and from one dimension, where tau is enormous, to a billion, where it is tiny.
+GRIDS = {
+    "printed": product(["gaussian"], [2.0, 1000.0, 1e12], [1.0, 3.0, 1e4, 1e9], [None], [0.05, 0.9]),
+    "exact": product(["gaussian"], [2.0, 3.0, 1e12], [3.0, 1e4, 1e9], [None], [0.05]),
+    "bounded": product(["bounded"], [2.0, 50.0, 1e12], [1.0, 50.0, 1e6], [2.0, 50.0, 1e9], [0.05]),
+}
+
+
 @pytest.mark.parametrize("theorem", ["independent", "same_data"])
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_round_trip_of_every_argument(setting, theorem):
+@pytest.mark.parametrize(
+    ("thresholds", "plan"), [(name, plan) for name, grid in GRIDS.items() for plan in grid]
+)
+@pytest.mark.parametrize("ratio", [0.01, 0.5])
+def test_round_trip_of_every_argument(thresholds, plan, theorem, ratio):
     """From the smallest tau to the improvement, and back to each argument in turn."""
-    name, given_ = SETTINGS[setting]
-    given_ = {**given_, "theorem": theorem}
-    tau = solve(name, **given_, tau=None)
-    plan = {**given_, "tau": tau, "covering_ratio": 0.01}
-    plan["improvement"] = solve(name, **plan, improvement=None)
-    assert 0 < plan["improvement"] < 1
+    setting, bags, dim, n, alpha = plan
+    plan = {"setting": setting, "n_bags": bags, "dim": dim, "n": n, "alpha": alpha, "theorem": theorem}
+    plan["thresholds"] = "exact" if thresholds == "exact" else "printed"
+    plan["tau"] = solve(**{**plan, "tau": None})
+    plan["covering_ratio"] = ratio
+    plan["improvement"] = solve(**plan, improvement=None)
+    # Theorem 2 at a large tau: the improvement is a large number, whose last digit is worth this much of the ratio.
+    digits = 1e-15 * (1 + plan["tau"]) ** 2 / ratio if theorem == "same_data" else 0.0
     for argument in ("n_bags", "dim", "n", "alpha", "tau", "covering_ratio", "improvement"):
-        if argument == "n" and name == "gaussian":
-            assert solve(name, **plan, n=None) == 1  # any bag size will do
+        if argument == "covering_ratio" and digits > 0.1:
             continue
-        found = solve(name, **{**plan, argument: None})
-        assert found == pytest.approx(plan[argument], rel=1e-6), argument
+        found = solve(**{**plan, argument: None})
+        if argument == "n" and setting == "gaussian":
+            assert found == 1  # any bag size will do
+            continue
+        rounding = digits if argument == "covering_ratio" else 0.0
+        assert found == pytest.approx(plan[argument], rel=2e-9 + rounding), argument
+        assert solve(**{**plan, argument: found, "improvement": None}) == pytest.approx(plan["improvement"])
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -82,21 +99,41 @@ def test_the_improvement_is_that_of_the_theorem():
 
 
 @given(
-    tau=st.floats(1e-6, 20), ratio=st.floats(1e-6, 1), theorem=st.sampled_from(["independent", "same_data"])
+    tau=st.floats(1e-6, 1e9),
+    ratio=st.floats(1e-6, 0.999),
+    theorem=st.sampled_from(["independent", "same_data"]),
 )
-def test_the_factor_and_its_inverses(tau, ratio, theorem):
-    value = factor(tau, ratio, theorem)
-    if value < 1 - 1e-6 or theorem == "same_data":
-        np.testing.assert_allclose(planning.factor_tau(value, ratio, theorem), tau, rtol=1e-6)
+def test_the_gain_and_its_inverses(tau, ratio, theorem):
+    """Back to tau with as many digits as the gain has: near tau = 0 and ratio = 0 it is close to 1."""
+    value = gain(tau, ratio, theorem)
+    np.testing.assert_allclose(planning.largest_tau(value, ratio, theorem), tau, rtol=1e-14, atol=4e-16)
+    found = planning.largest_covering_ratio(value, tau, theorem)
     np.testing.assert_allclose(
-        planning.factor_covering_ratio(value, tau, theorem), ratio, rtol=1e-6, atol=1e-12 * (1 + tau) ** 2
+        found, ratio, rtol=1e-15, atol=1e-15 * (1 + tau * (theorem == "same_data")) ** 2
     )
 
 
-def test_the_factor_without_a_tau():
-    assert planning.factor_tau(1.0, 0.5) == np.inf
-    assert planning.factor_tau(0.4, 0.5) < 0
-    assert planning.factor_tau(0.9, 0.5, "same_data") < 0
+def test_the_gain_is_one_minus_the_bound():
+    for tau, ratio in product([1e-9, 0.3, 4.0, 1e8], [0.01, 0.5, 1.0]):
+        bound = theorems.average_independent(tau, 1000 * ratio, 1000)
+        assert gain(tau, ratio) == pytest.approx(1 - bound, rel=1e-15, abs=3e-16)
+        bound = theorems.average_same_data(tau, 1000 * ratio, 1000)
+        assert gain(tau, ratio, "same_data") == pytest.approx(1 - bound, rel=1e-15, abs=3e-16)
+    # a tau so large that 1 minus the bound has no digit left
+    assert gain(1e17, 0.5) == pytest.approx(5e-18, rel=1e-15)
+
+
+def test_the_gain_without_a_tau():
+    assert planning.largest_tau(0.0, 0.5) == np.inf
+    assert planning.largest_tau(0.6, 0.5) < 0
+    assert planning.largest_tau(0.1, 0.5, "same_data") < 0
+
+
+def test_any_tau_will_do_where_nothing_is_wanted():
+    for setting, least in (("gaussian", 1.0), ("bounded", 2.0)):
+        plan = {"n_bags": 100, "dim": 50, "n": 60, "alpha": 0.05, "covering_ratio": 0.5, "improvement": -1.0}
+        found = {k: solve(setting, **{**plan, k: None}) for k in ("n_bags", "dim", "n", "alpha", "tau")}
+        assert found == {"n_bags": np.inf, "dim": 1.0, "n": least, "alpha": 0.0, "tau": np.inf}
 
 
 def no_solution(*args, **kwargs):
@@ -136,28 +173,50 @@ def test_no_solution_is_nan_with_a_reason():
 
 
 def test_a_little_too_much_is_too_much():
-    tau = planning.factor_tau(0.5, 0.1)
+    tau = planning.largest_tau(0.5, 0.1)
     plan = {"n_bags": 100, "dim": None, "alpha": 0.05, "covering_ratio": 0.1, "improvement": 0.5}
     assert solve(**plan, tau=tau) == pytest.approx(solve(**plan))
     assert "guarantees an improvement of" in no_solution(**plan, tau=1.005 * tau)
 
 
-def test_other_events_can_forbid_what_the_tests_allow():
-    """Two bags in few dimensions: alpha from the tests alone is too small for C and C', by little or by much."""
-    plan = {"n_bags": 2, "dim": 50, "alpha": None, "thresholds": "exact"}
+def test_a_plan_may_miss_its_mark_by_rounding_only():
+    """One part in 1e9: numbers that were solved for are accepted, others are not."""
+    smallest = float(gaussian.tau_min(100, 1e6, 0.05))
+    common = {**GAUSSIAN, "covering_ratio": 0.1}
+    assert solve(**common, tau=smallest * (1 - 0.995e-9)) > 0
+    assert "too small for the tests" in no_solution(**common, tau=smallest * (1 - 1.005e-9))
+    wanted = gain(1e5, 0.1)
+    plan = {"n_bags": 100, "dim": None, "alpha": 0.05, "covering_ratio": 0.1, "tau": 1e5}
+    assert solve(**plan, improvement=wanted * (1 + 0.995e-9)) == 1
+    assert "guarantees an improvement of" in no_solution(**plan, improvement=wanted * (1 + 1.005e-9))
+    # 1 minus a factor close to one has an absolute error, of four units in the last digit at most
+    plan = {**plan, "covering_ratio": 1.0}
+    assert solve(**plan, improvement=3.98 * 2**-52) == 1
+    assert "guarantees an improvement of 0 only" in no_solution(**plan, improvement=4.02 * 2**-52)
+    # solved for: two bags but for rounding are two, and less are none
+    for part, fine in ((0.995e-9, True), (1.005e-9, False)):
+        tau = float(gaussian.tau_min(2 * (1 - part), 1e6, 0.05))
+        plan = {"n_bags": None, "dim": 1e6, "alpha": 0.05, "tau": tau}
+        assert solve(**plan) == 2 if fine else "No n_bags makes" in no_solution(**plan)
+        tau = smallest * (1 - part)
+        assert solve(**GAUSSIAN, n=None, tau=tau) == 1 if fine else no_solution(**GAUSSIAN, n=None, tau=tau)
 
-    def excess(tau):
-        alpha = np.exp(gaussian.exact_log_level(tau, 50))
-        return max(float(gaussian.exact_inner(2, 50, alpha)), float(gaussian.exact_norm(2, 50, alpha))) / tau
 
-    little = brentq(lambda tau: excess(tau) - 1.005, 0.01, 1.0)
-    enough = brentq(lambda tau: excess(tau) - 0.995, 0.01, 1.0)
-    for tau, fine in ((0.05, False), (little, False), (enough, True)):
-        assert 0 < solve(**plan, tau=tau) < 1
-        if fine:
-            assert 0 < solve(**plan, tau=tau, theorem="same_data") < 1
-        else:
-            assert "No alpha makes" in no_solution(**plan, tau=tau, theorem="same_data")
+def test_the_other_events_count_on_the_same_data():
+    """Two bags and a large alpha: the tests alone would allow any tau, C and C' do not."""
+    for bags, dim, alpha in ((2, 50, 0.9), (2, 1e4, 0.6), (2, 3, 0.7)):
+        plan = {"n_bags": bags, "dim": dim, "alpha": alpha, "thresholds": "exact", "theorem": "same_data"}
+        tau = solve(**plan, tau=None)
+        others = (gaussian.exact_inner(bags, dim, alpha), gaussian.exact_norm(bags, dim, alpha))
+        assert tau == max(others) > gaussian.exact_tau(bags, dim, alpha)
+        for argument in ("n_bags", "alpha"):
+            assert solve(**{**plan, argument: None}, tau=tau) == pytest.approx(plan[argument], rel=1e-9)
+    assert solve(**{**plan, "dim": None, "alpha": 0.9}, tau=0.01) == pytest.approx(
+        next(d for d in range(2, 999) if gaussian.exact_inner(2, d, 0.9) <= 0.01), abs=1
+    )
+    assert solve(n_bags=2, dim=50, alpha=None, tau=0.05, thresholds="exact") < solve(
+        n_bags=2, dim=50, alpha=None, tau=0.05, thresholds="exact", theorem="same_data"
+    )
 
 
 def test_the_unit_ball_is_the_default():
@@ -179,7 +238,8 @@ def test_anything_will_do():
     assert solve(n_bags=None, dim=1e9, alpha=0.05, tau=1000.0, thresholds="exact") == np.inf
     assert solve(n_bags=2, dim=None, alpha=0.9, tau=1e9) == 1
     assert solve(n_bags=2, dim=None, alpha=0.9, tau=1e9, thresholds="exact") == 1
-    assert solve("bounded", **{**BOUNDED, "n": None, "tau": 1e25, "L": 1e-9}) == 1
+    assert solve("bounded", **{**BOUNDED, "n": None, "tau": 1e25, "L": 1e-9}) == 2  # U needs pairs of points
+    assert solve("bounded", n_bags=100, dim=None, n=50, alpha=0.05, tau=1e9) == 1
     assert solve(**GAUSSIAN, tau=0.3, improvement=-5.0) == 1  # the covering ratio is at most one
 
 
@@ -197,6 +257,13 @@ def test_many_bags_in_the_exact_setting():
     assert solve(n_bags=None, dim=1000, alpha=0.05, tau=tau, thresholds="exact") == pytest.approx(
         2.3, rel=1e-6
     )
+
+
+@pytest.mark.parametrize("thresholds", ["printed", "exact"])
+def test_a_dimension_beyond_all_numbers_is_no_plan(thresholds):
+    plan = {"n_bags": 100, "dim": None, "alpha": 0.05, "thresholds": thresholds}
+    assert "No dim makes tau = 1e-200 large enough" in no_solution(**plan, tau=1e-200)
+    assert solve(**plan, tau=1e-100) == pytest.approx(1e180 * solve(**plan, tau=1e-10), rel=1e-7)
 
 
 def test_an_error_probability_above_one_is_no_plan():
@@ -220,6 +287,8 @@ def test_infinite_sizes_are_limits():
         ({**GAUSSIAN, "n_bags": 1, "tau": None}, "n_bags must be at least 2"),
         ({**GAUSSIAN, "dim": 0.5, "tau": None}, "dim must be at least 1"),
         ({**GAUSSIAN, "n": 0.5, "tau": None}, "n must be at least 1"),
+        ({"setting": "bounded", **BOUNDED, "n": 1, "tau": None}, "n must be at least 2; found 1. The tests need"),
+        ({**GAUSSIAN, "n_bags": [10, 20], "tau": None}, r"n_bags must be one number; found \[10, 20\]. planning.table"),
         ({**GAUSSIAN, "tau": 0.0, "covering_ratio": 0.1}, "tau must be above 0"),
         ({**GAUSSIAN, "covering_ratio": 1.5}, "covering_ratio must be above 0 and at most 1.*over the number of bags"),
         ({**GAUSSIAN, "covering_ratio": 0.0}, "covering_ratio must be above 0"),
@@ -261,13 +330,15 @@ def test_a_table_has_one_row_for_each_combination():
         planning.table(n_bags=[10, 20])
     with pytest.raises(TypeError, match="no argument bags"):
         planning.table(bags=10)
+    with pytest.raises(ValueError, match="n_bags is empty; pass at least one value"):
+        planning.table(n_bags=[], dim=5.0, alpha=0.05, tau=None)
 
 
 def test_a_table_tells_the_smallest_tau():
     plans = planning.table(**GAUSSIAN, covering_ratio=[0.1, 0.2], thresholds="exact")
     assert plans.columns["tau"] == (gaussian.exact_tau(100, 1e6, 0.05),) * 2
     wanted = planning.table(n_bags=100, dim=None, alpha=0.05, covering_ratio=0.1, improvement=0.5)
-    assert wanted.columns["tau"][0] == planning.factor_tau(0.5, 0.1)
+    assert wanted.columns["tau"][0] == planning.largest_tau(0.5, 0.1)
     assert gaussian.tau_min(100, wanted.columns["dim"][0], 0.05) == pytest.approx(wanted.columns["tau"][0])
     for name, value in (("C", 400.0), ("theorem", "same_data"), ("thresholds", "exact")):
         assert planning.table(**GAUSSIAN, covering_ratio=0.1, **{name: value}).columns["improvement"][

@@ -16,12 +16,17 @@ def found():
 
 
 def test_error_rates_are_nominal(found):
-    """Exactly for one pair and for the norms; nearly for all pairs together, which are dependent."""
+    """Exactly for one pair, inner products and norms; nearly for A and B of all pairs, which share bags.
+
+    There the mean number of errors is nominal (that is the rate of one pair), but errors come together: about
+    15 % of the level is lost.
+    """
+    dependent = [rate for rate in found if rate.what in ("A, any pair", "B, any pair") and rate.n_bags > 2]
+    assert len(dependent) == 2
     for rate in found:
-        if "any pair" in rate.what and rate.n_bags > 2:
-            low, high = rate.interval
-            assert low <= rate.nominal, rate
-            assert high >= 0.8 * rate.nominal, rate
+        if rate in dependent:
+            assert replace(rate, nominal=0.85 * rate.nominal).tight, rate
+            assert rate.hits <= rate.nominal * rate.trials, rate
         else:
             assert rate.tight, rate
 

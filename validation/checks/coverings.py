@@ -24,7 +24,7 @@ def certified(rng: RNG, trials: int, dim: int) -> Finding:
         radius = float(rng.uniform(0.2, 2.5))
         found = covering.covering_number(points, radius)
         reach = cdist(points, points[found.centers]).min(axis=1).max() / radius
-        crowding = 2 * radius / pdist(points[found.packing]).min() if found.lower > 1 else 0.0
+        crowding = 2 * radius / pdist(points[found.packing]).min() if len(found.packing) > 1 else 0.0
         ratios += [float(reach), float(crowding), found.lower / found.upper]
     return at_most_one(ratios, trials=trials)
 
