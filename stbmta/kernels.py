@@ -201,6 +201,37 @@ class Precomputed(Kernel):
             )
         object.__setattr__(self, "values", matrix)
 
+    def check_shape(self, rows: Array, columns: Array) -> None:
+        """Refuse a matrix that is too small for these rows and columns of it."""
+        if callable(self.values):
+            return
+        needed = (int(rows.max()) + 1, int(columns.max()) + 1)
+        if self.values.shape[0] < needed[0] or self.values.shape[1] < needed[1]:
+            raise ValueError(
+                f"the kernel matrix has shape {self.values.shape}, but the bags need at least {needed}."
+            )
+
+    def check_symmetric(self, rows: Array) -> None:
+        """Refuse a matrix that is too small for these rows, not square or not symmetric."""
+        self.check_shape(rows, rows)
+        if callable(self.values):
+            return
+        matrix = self.values
+        if matrix.shape[0] != matrix.shape[1]:
+            raise ValueError(f"the kernel matrix has shape {matrix.shape}; one row and one column a point.")
+        for start in range(0, len(matrix), 1024):
+            part, mirror = matrix[start : start + 1024], matrix[:, start : start + 1024]
+            if not np.allclose(part, mirror.T, rtol=1e-8, atol=0.0, equal_nan=True):
+                raise ValueError("the kernel matrix is not symmetric; a kernel has k(x, y) = k(y, x).")
+
+    def check_whole(self, n_points: int) -> None:
+        """Refuse a matrix that has more or fewer rows than the data it is about."""
+        if not callable(self.values) and self.values.shape != (n_points, n_points):
+            raise ValueError(
+                f"the kernel matrix has shape {self.values.shape}, but the data has {n_points} rows; give the "
+                "matrix of these rows in this order, a function, or Bags that were cut out of the whole data."
+            )
+
     def __call__(self, X: Array, Y: Array) -> Array:
         if not callable(self.values):
             raise TypeError("a precomputed kernel matrix cannot be evaluated at new points; give a function.")

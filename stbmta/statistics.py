@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy  # its parts load when first used
 
 from .bags import Bags, require_size
-from .blocks import Side, data_center
+from .blocks import Side, column_medians
 from .container import BagsContainer
 from .jit import moments
 from .kernels import Kernel, Linear, Precomputed, as_kernel
@@ -35,6 +36,11 @@ __all__ = [
 ]
 
 Array = npt.NDArray[np.float64]
+
+# Squared distances of means are known to this share of the means' squared errors, or better.
+_TOLERANCE = 1e-9
+# Distances that are measured by differences are held so many at a time.
+_DISTANCES_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True)
@@ -125,6 +131,7 @@ class BagStatistics:
         """
         norms = np.diagonal(self.centered_gram)
         distances = norms[:, None] + norms[None, :] - 2 * self.centered_gram
+        self._measure_far_bags(distances)
         if unbiased:
             distances -= self.naive_mse[:, None] + self.naive_mse[None, :]
         elif clip is False:
@@ -133,6 +140,24 @@ class BagStatistics:
             np.maximum(distances, 0.0, out=distances)
         np.fill_diagonal(distances, 0.0)
         return distances
+
+    def _measure_far_bags(self, distances: Array) -> None:
+        """Measure anew, by differences, the distances among bags whose norms would swallow them.
+
+        The inner products know distances to about eps * |mean|^2. That is too little where the squared error
+        of a mean is smaller still, and nowhere else: between a far bag and a near one the distance is as large.
+        """
+        if self.means is None:
+            return
+        norms = np.diagonal(self.centered_gram)
+        error = self.scatter / np.maximum(self.sizes - 1.0, 1.0)
+        needed = _TOLERANCE * np.where(error > 0, error, np.median(norms))
+        far = np.flatnonzero(np.finfo(np.float64).eps * norms > needed)
+        step = max(1, _DISTANCES_AT_ONCE // max(len(far), 1))
+        for start in range(0, len(far), step):
+            rows = far[start : start + step]
+            found = scipy.spatial.distance.cdist(self.means[rows], self.means[far], "sqeuclidean")
+            distances[np.ix_(rows, far)] = found
 
     def summary(self) -> str:
         """Return the main figures as text."""
@@ -195,9 +220,9 @@ def bag_statistics(
     threads, block size and order of the bags (a function as a precomputed kernel may spoil that, if its
     values depend on how many points it is given at once).
 
-    Data with a common offset lose no accuracy: the linear kernel works on differences to the center of
-    the data, the RBF kernel on centered points, or on differences of coordinates where points lie too far
-    from the center for their width.
+    Data with a common offset lose no accuracy: the linear kernel works on differences to a center of the data
+    that no far bag or point can move, the RBF kernel on centered points, or on differences of coordinates
+    where points lie too far from the center for their width.
 
     Examples
     --------
@@ -220,7 +245,7 @@ def bag_statistics(
     order = canonical_order(bags.data, bags.offsets, n_threads)
     ordered = bags.select(order)
     if isinstance(kernel, Precomputed):
-        _check_matrix(kernel, bags, bags)
+        kernel.check_symmetric(bags.rows)
     found = part_sums(
         ordered.data, ordered.rows, ordered.offsets, np.arange(len(bags)), kernel,
         n_threads, block_size, _precision(dtype), client,
@@ -303,7 +328,7 @@ def cross_statistics(
     if isinstance(kernel, Linear):
         return bags.means() @ other.means().T
     if isinstance(kernel, Precomputed):
-        _check_matrix(kernel, bags, other)
+        kernel.check_shape(bags.rows, other.rows)
     left = canonical_order(bags.data, bags.offsets, n_threads)
     right = canonical_order(other.data, other.offsets, n_threads)
     a, b = bags.select(left), other.select(right)
@@ -316,16 +341,18 @@ def cross_statistics(
 
 
 def centered_means(bags: BagsContainer, n_threads: int | None = None) -> tuple[Array, Array, Array]:
-    """Return the center of the data, the naive means less the center, and each bag's sum of squares.
+    """Return a center of the data, the naive means less the center, and each bag's sum of squares.
 
     Returns
     -------
     center : ndarray of shape (d,)
+        The median of the bags' first points, column by column.
     means : ndarray of shape (B, d)
     squares : ndarray of shape (B,)
         Sum of squared distances of the points to their mean.
     """
-    center = data_center(bags.data, n_threads=n_threads)
+    # One far bag, or one far point, must not cost the others their digits.
+    center = column_medians(bags.data, bags.offsets[:-1], n_threads)
     means, squares = np.empty((len(bags), bags.dim)), np.empty(len(bags))
     # Runs of bags with about the same number of points; each bag is summed by one thread.
     wanted = np.linspace(0, len(bags.data), 65)[1:-1]
@@ -373,24 +400,6 @@ def _precision(dtype: npt.DTypeLike) -> np.dtype[Any]:
     if dtype not in (np.float64, np.float32, "float64", "float32"):
         raise ValueError(f"dtype must be float64 or float32, found {dtype!r}.")
     return np.dtype(dtype)
-
-
-def _check_matrix(kernel: Precomputed, bags: Bags, other: Bags) -> None:
-    """Refuse a precomputed matrix that does not fit the bags, or is not symmetric where it has to be."""
-    if callable(kernel.values):
-        return
-    matrix = kernel.values
-    needed = (int(bags.rows.max()) + 1, int(other.rows.max()) + 1)
-    if matrix.shape[0] < needed[0] or matrix.shape[1] < needed[1]:
-        raise ValueError(f"the kernel matrix has shape {matrix.shape}, but the bags need at least {needed}.")
-    if bags is not other:
-        return
-    if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"the kernel matrix has shape {matrix.shape}; one row and one column a point.")
-    for start in range(0, len(matrix), 1024):
-        rows, columns = matrix[start : start + 1024], matrix[:, start : start + 1024]
-        if not np.allclose(rows, columns.T, rtol=1e-8, atol=0.0, equal_nan=True):
-            raise ValueError("the kernel matrix is not symmetric; a kernel has k(x, y) = k(y, x).")
 
 
 def labels_index(labels: npt.NDArray[Any]) -> Any:

@@ -55,7 +55,8 @@ class Tuning:
         Estimated squared error less that of the naive means, averaged over bags: negative is better than
         naive.
     n_scored : int
-        How many bags had enough points to be scored; all bags serve as neighbors.
+        How many bags were scored: those with enough points, and not so far from all others that rounding would
+        swallow the score. All bags serve as neighbors.
     """
 
     zeta: float
@@ -286,6 +287,8 @@ def _fold_paths(
     else:
         known = bags.dim * variance
         mse = known / counts
+    owner = bag_of[scored]
+    scored = scored[_resolved(np.diagonal(gram)[owner], mse[owner])]
     paths = np.empty((len(scored), len(zetas), 4))
     ends = np.empty((len(scored), 2))
     step = max(1, len(scored) // 256)
@@ -301,6 +304,13 @@ def _fold_paths(
         n_threads,
     )
     return paths, ends, bag_of[scored]
+
+
+def _resolved(norms: Array, mse: Array) -> npt.NDArray[np.bool_]:
+    """Tell which bags lie so near to the center that their scores are more than rounding; all, if none does."""
+    rounding, error = np.finfo(np.float64).eps * norms, np.median(mse)
+    near = rounding <= 1e-6 * error
+    return near if error > 0 and near.any() else np.ones_like(near)
 
 
 def _only(chosen: Indices, offsets: Indices, bag_offsets: Indices) -> tuple[Indices, Indices, Indices]:

@@ -18,8 +18,10 @@ from stbmta import (
     Precomputed,
     bag_statistics,
     cross_statistics,
+    statistics,
     sums,
 )
+from stbmta.blocks import MATRIX_BLOCK
 
 from . import naive
 from .strategies import ragged
@@ -214,16 +216,47 @@ def test_linear_distances_are_accurate_far_from_the_origin(rng):
     np.testing.assert_allclose(s.means, [[float(v) for v in m] for m in means], rtol=1e-15)
 
 
+@pytest.mark.parametrize("far", [1e6, 1e8, 1e12])
+def test_a_far_bag_or_point_costs_the_others_nothing(far, rng):
+    arrays = [rng.normal(size=(10, 5)) for _ in range(20)]
+    expected = bag_statistics(Bags.from_list(arrays))
+    with_bag = bag_statistics(Bags.from_list([*arrays, arrays[0] + far]))
+    np.testing.assert_allclose(with_bag.mmd2()[:20, :20], expected.mmd2(), rtol=1e-12, atol=1e-14)
+    arrays[0][0, 0] = far
+    with_point = bag_statistics(Bags.from_list(arrays))
+    np.testing.assert_allclose(with_point.means[1:], expected.means[1:], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(with_point.mmd2()[1:, 1:], expected.mmd2()[1:, 1:], rtol=1e-12, atol=1e-14)
+
+
+def test_distances_among_far_bags_come_from_differences(rng, monkeypatch):
+    """Two clusters 2^30 apart: coordinates on a grid, so that the means of both are the same to the last bit."""
+    arrays = [np.round(rng.normal(size=(8, 3)) * 2**10) / 2**10 for _ in range(6)]
+    expected = bag_statistics(Bags.from_list(arrays)).mmd2()
+    both = Bags.from_list([*arrays, *(a + 2.0**30 for a in arrays)])
+    s = bag_statistics(both)
+    np.testing.assert_allclose(s.mmd2()[6:, 6:], expected, rtol=1e-11, atol=1e-14)
+    np.testing.assert_allclose(s.mmd2()[:6, :6], expected, rtol=1e-11, atol=1e-14)
+    np.testing.assert_allclose(s.mmd2()[:6, 6:], 3 * 2.0**60, rtol=1e-6)
+    order = rng.permutation(12)
+    monkeypatch.setattr(statistics, "_DISTANCES_AT_ONCE", 5)
+    np.testing.assert_array_equal(bag_statistics(both[order]).mmd2(), s.mmd2()[np.ix_(order, order)])
+
+
+GIVEN = {name: kernel for name, (kernel, _) in KERNELS.items() if name != "rbf narrow"}
+
+
 @pytest.mark.slow_without_jit
-def test_the_gram_matrix_of_the_points_is_never_built(rng):
-    """20,000 points would need 3.2 GB; the statistics need a few copies of the points."""
+@pytest.mark.parametrize("kernel", GIVEN.values(), ids=GIVEN.keys())
+def test_the_gram_matrix_of_the_points_is_never_built(kernel, rng):
+    """20,000 points would need 3.2 GB; the statistics need a few copies of the points, and of a block of values."""
     bags = Bags.from_offsets(rng.normal(size=(20_000, 2)), np.arange(0, 20_001, 400))
-    bag_statistics(bags[:2], RBF(1.0))  # compile
+    bag_statistics(bags[:2], kernel)  # compile
     tracemalloc.start()
-    bag_statistics(bags, RBF(1.0))
+    bag_statistics(bags, kernel, n_threads=1)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 15 * bags.data.nbytes
+    block = 4 * 8 * MATRIX_BLOCK if isinstance(kernel, Precomputed) else 0
+    assert peak < 15 * bags.data.nbytes + block
 
 
 def test_precomputed_matrices_follow_the_rows(rng):

@@ -204,3 +204,13 @@ def test_unbiased_risk_is_unbiased_for_fixed_weights(rng):
             true = squared_error(W, bag_statistics(bags), known_means(means))
             gap.append(unbiased_risk(W, s) - true)
         assert (np.abs(np.mean(gap, axis=0)) < 4.5 * np.std(gap, axis=0) / np.sqrt(len(gap))).all()
+
+
+@pytest.mark.parametrize("far", [1e7, 1e10])
+def test_a_far_bag_does_not_disturb_the_choice(far, rng):
+    arrays = [rng.normal(size=(10, 5)) for _ in range(20)]
+    without = tune_stb(Bags.from_list(arrays), rng=0, n_draws=1)
+    found = tune_stb(Bags.from_list([*arrays, arrays[0] + far]), rng=0, n_draws=1)
+    assert found.n_scored == without.n_scored == 20
+    np.testing.assert_allclose(found.risk[:-1], without.risk[:-1], rtol=1e-9, atol=1e-12)
+    assert tune_stb(Bags.from_list([np.ones((3, 1)), np.zeros((3, 1))]), rng=0).n_scored == 2
