@@ -99,7 +99,10 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
 
         Minus the average over bags of
         :math:`|\tilde\mu_i|^2 - 2 \langle \tilde\mu_i, \hat\mu_i(X) \rangle`: minus an unbiased
-        estimate of the squared error, up to a constant. ``GridSearchCV`` uses it, with folds that keep some
+        estimate of the squared error, up to a constant. For vectors (linear kernel) the constant
+        :math:`|\hat\mu_i(X)|^2` is left in, the score is minus the average of
+        :math:`|\tilde\mu_i - \hat\mu_i(X)|^2`: it ranks estimates in the same way, and a common offset of the data
+        costs no digits. ``GridSearchCV`` uses it, with folds that keep some
         rows of each bag, e.g. ``StratifiedKFold`` on the groups.
 
         Parameters
@@ -111,6 +114,9 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         check_is_fitted(self)
         held_out = self._as_bags(X, groups, reset=False)
         index = self._positions(held_out.labels)
+        if "means_" in self.__dict__:
+            away = self.means_[index] - held_out.means()
+            return -float(np.einsum("ij,ij->i", away, away).mean())
         tested = KernelMeans(held_out, self.kernel_)
         cross = tested.inner(self.embedding_)
         norms = np.diagonal(self.gram_)[index]

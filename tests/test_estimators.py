@@ -208,8 +208,16 @@ def test_score_is_minus_the_held_out_loss(table, kernel, rng):
     held_out = Bags.from_groups(Y, labels)
     position = [est.labels_.tolist().index(label) for label in held_out.labels]
     inner = est.embedding_.inner(KernelMeans(held_out, est.kernel_))
-    loss = [est.gram_[i, i] - 2 * inner[i, k] for k, i in enumerate(position)]
+    loss = np.array([est.gram_[i, i] - 2 * inner[i, k] for k, i in enumerate(position)])
+    if kernel == "linear":
+        loss += (held_out.means() ** 2).sum(axis=1)
     assert est.score(Y, groups=labels) == pytest.approx(-np.mean(loss), rel=1e-12)
+
+
+def test_the_score_of_vectors_far_from_the_origin_loses_no_accuracy(rng):
+    points, others = (np.round(rng.normal(size=(3, n, 4)) * 2**10) / 2**10 for n in (5, 7))
+    scores = [NaiveMean().fit(list(points + c)).score(Bags.from_list(others + c)) for c in (0.0, 1e8)]
+    assert scores[1] == pytest.approx(scores[0], rel=1e-7)
 
 
 def test_distribution_regression_with_the_estimated_gram_matrix(rng):
