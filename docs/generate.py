@@ -18,6 +18,7 @@ _INTERNAL = {
     "stbmta.estimator_base",
     "stbmta.files",
     "stbmta.inputs",
+    "stbmta.labels",
     "stbmta.memory",
     "stbmta.progress",
     "stbmta.report",

@@ -11,7 +11,8 @@ from typing import Any, Self, overload
 import numpy as np
 import numpy.typing as npt
 
-from .inputs import as_labels, check_labels, check_not_empty, describe_bag, require_size
+from .inputs import check_not_empty, describe_bag, require_size
+from .labels import as_labels, check_labels
 
 __all__ = ["RNG", "BagsContainer", "BagsDescription", "format_bytes"]
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .bags import Bags
 from .embedding import KernelMeans
 from .inputs import describe_bag, factorize
-from .kernels import Kernel
+from .kernels import Kernel, Precomputed
 from .report import EstimatorReport
 from .similarity import known_mse
 from .statistics import BagStatistics, bag_statistics
@@ -167,6 +167,12 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         return self.statistics_.naive_mse if (self.statistics_.sizes >= 2).all() else None
 
     def _as_bags(self, X: Any, groups: Any, *, reset: bool) -> Bags:
+        bags = self._read_bags(X, groups, reset=reset)
+        if reset and isinstance(self.kernel, Precomputed) and not isinstance(X, Bags):
+            self.kernel.check_whole(len(bags.data))  # only Bags may be a part of something larger
+        return bags
+
+    def _read_bags(self, X: Any, groups: Any, *, reset: bool) -> Bags:
         if isinstance(X, Bags) or _is_list_of_arrays(X):
             if groups is not None:
                 raise ValueError("groups belong to a long table; these are bags already.")

@@ -207,10 +207,8 @@ class STB(LargeFit):
             self._base = Base(parts[1], second)
             return W
         W_swapped, *_ = self._weights_from(second)
-        renamed = [
-            part.relabel([(label, k) for label in part.labels.tolist()]) for k, part in enumerate(parts)
-        ]
-        both = Bags.concat(renamed)
+        B = len(bags)
+        both = Bags.concat([parts[0].relabel(range(B)), parts[1].relabel(range(B, 2 * B))])
         self._base = Base(both, bag_statistics(both, s.kernel, n_threads=self.n_threads))
         return np.hstack([W_swapped, W]) / 2
 
@@ -417,7 +415,7 @@ class JamesStein(BagEstimator):
         if isinstance(self.target, str):
             return W
         # A given target takes part like a bag of one point, so the estimate stays a linear map.
-        point = Bags.from_list([np.atleast_2d(np.asarray(self.target, dtype=np.float64))], labels=["target"])
+        point = Bags.from_list([np.atleast_2d(np.asarray(self.target, dtype=np.float64))], labels=[len(bags)])
         both = Bags.concat([bags.relabel(range(len(bags))), point])
         self._base = Base(both, bag_statistics(both, s.kernel, n_threads=self.n_threads))
         return np.column_stack([W, 1 - np.diagonal(W)])

@@ -3,7 +3,7 @@
 Each error names the bag, the column, what was found and what to do.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .labels import as_labels, is_missing
+
 __all__ = [
     "as_labels",
     "as_matrix",
     "check_column",
     "check_finite",
-    "check_labels",
     "check_not_empty",
     "common_columns",
     "describe_bag",
     "factorize",
     "frame_columns",
-    "plain_labels",
     "read_table",
     "require_size",
 ]
@@ -115,30 +115,6 @@ def check_finite(data: FloatArray, offsets: Array, labels: Array, columns: Seque
         )
 
 
-def as_labels(labels: Iterable[Hashable]) -> Array:
-    """Keep labels as a one-dimensional array without changing what they are.
-
-    Mixed types and tuples would be turned into text or into a second dimension by NumPy; those are
-    kept as Python objects.
-
-    Examples
-    --------
-    >>> as_labels(["a", 1])
-    array(['a', 1], dtype=object)
-    """
-    if isinstance(labels, np.ndarray) and labels.ndim == 1:
-        return labels
-    values = list(labels)
-    kinds = {type(value) for value in values}
-    if len(kinds) == 1 and not isinstance(values[0], tuple):
-        array = np.array(values)
-        if array.ndim == 1:
-            return array
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
-
-
 def require_size(sizes: Array, labels: Array, least: int, purpose: str) -> None:
     """Refuse bags with fewer than `least` rows, naming the first one and the remedy."""
     for i in np.flatnonzero(sizes < least)[:1]:
@@ -147,19 +123,6 @@ def require_size(sizes: Array, labels: Array, least: int, purpose: str) -> None:
             f"{describe_bag(labels[i], int(i))} has {rows} (n_samples={sizes[i]}); "
             f"{purpose} needs at least {least}. Drop it with bags.drop_small({least})."
         )
-
-
-def check_labels(labels: Array, n_bags: int) -> None:
-    """Refuse labels that are too many, too few or not distinct."""
-    if len(labels) != n_bags:
-        raise ValueError(f"there are {n_bags} bags, but {len(labels)} labels.")
-    seen: set[Any] = set()
-    for i, label in enumerate(labels.tolist()):
-        if label in seen:
-            raise ValueError(
-                f"the label {label!r} is used twice (again at index {i}); labels must be distinct."
-            )
-        seen.add(label)
 
 
 def check_not_empty(sizes: Array, labels: Array) -> None:
@@ -183,15 +146,6 @@ def common_columns(bags: Sequence[Any], labels: Array) -> list[str] | None:
                 f"{describe_bag(labels[0], 0)}, in this order; all bags share one feature space."
             )
     return first
-
-
-def plain_labels(labels: Array) -> Array:
-    """Return labels in a form that can be written to disk without a pickle."""
-    if labels.dtype != object:
-        return labels
-    if all(isinstance(label, str) for label in labels):
-        return labels.astype(str)
-    raise TypeError("only labels that are numbers, text or dates can be saved; give the bags other labels.")
 
 
 def factorize(groups: Any) -> tuple[npt.NDArray[np.int64], Array]:
@@ -239,18 +193,8 @@ def _missing(keys: Array) -> npt.NDArray[np.bool_]:
     if keys.dtype.kind in "fcmM":
         return np.isnan(keys) if keys.dtype.kind in "fc" else np.isnat(keys)
     if keys.dtype == object:
-        return np.fromiter((_is_missing(key) for key in keys), bool, len(keys))
+        return np.fromiter((is_missing(key) for key in keys), bool, len(keys))
     return np.zeros(len(keys), dtype=bool)
-
-
-def _is_missing(key: Any) -> bool:
-    if isinstance(key, tuple):
-        return any(_is_missing(part) for part in key)
-    if key is None:
-        return True
-    equal = key == key
-    # pandas.NA answers with itself, which is neither true nor false.
-    return not (isinstance(equal, (bool, np.bool_)) and equal)
 
 
 def frame_columns(

@@ -152,6 +152,11 @@ class Polynomial(Kernel):
             raise ValueError(f"gamma must be a positive number, found {self.gamma!r}.")
         if not (math.isfinite(self.coef0) and self.coef0 >= 0):
             raise ValueError(f"coef0 must be a number of at least 0, found {self.coef0!r}.")
+        # Plain numbers: the compiled code and files know no others.
+        object.__setattr__(self, "degree", int(self.degree))
+        object.__setattr__(self, "coef0", float(self.coef0))
+        if self.gamma is not None:
+            object.__setattr__(self, "gamma", float(self.gamma))
 
     def __call__(self, X: Array, Y: Array) -> Array:
         gamma = 1 / X.shape[1] if self.gamma is None else self.gamma

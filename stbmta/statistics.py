@@ -353,6 +353,7 @@ def centered_means(bags: BagsContainer, n_threads: int | None = None) -> tuple[A
     """
     # One far bag, or one far point, must not cost the others their digits.
     center = column_medians(bags.data, bags.offsets[:-1], n_threads)
+    center[np.abs(center) > 1e300] = 0.0  # where a difference could overflow
     means, squares = np.empty((len(bags), bags.dim)), np.empty(len(bags))
     # Runs of bags with about the same number of points; each bag is summed by one thread.
     wanted = np.linspace(0, len(bags.data), 65)[1:-1]

@@ -1,6 +1,7 @@
 """Bags: every way in, every complaint, every way of cutting."""
 
 import pickle
+from datetime import date, datetime
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stbmta
-from stbmta import Bags
+from stbmta import Bags, KernelMeans
 
 from . import naive
 from .strategies import ragged
@@ -115,6 +116,30 @@ def test_save_and_read(frame, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["b.npz"]
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [("a", 1), ("b", 2.5)],
+        [1, "1"],
+        [True, "x"],
+        [date(2020, 1, 2), datetime(2020, 1, 2, 3, 4, 5)],
+        pd.date_range("2020-01-01", periods=2),
+        [("a", pd.Timestamp("2020-01-01 00:00:00.123456789")), ("b", np.datetime64("2020-01-02", "ns"))],
+        [(np.int64(3), ("x", 0.1)), "y"],
+        np.array(["2020-01-02", "2020-01-01"], dtype="datetime64[D]"),
+    ],
+    ids=str,
+)
+def test_labels_of_any_kind_survive_a_file(labels, tmp_path):
+    bags = Bags.from_list([[1.0], [2.0]], labels=labels)
+    bags.save(tmp_path / "bags.npz")
+    again = Bags.read(tmp_path / "bags.npz")
+    assert again.labels.tolist() == bags.labels.tolist()
+    assert [type(a) for a in again.labels.tolist()] == [type(a) for a in bags.labels.tolist()]
+    KernelMeans(bags, "linear").save(tmp_path / "means.npz")
+    assert KernelMeans.load(tmp_path / "means.npz").labels.tolist() == bags.labels.tolist()
+
+
 def test_read_npz_with_named_arrays(tmp_path):
     np.savez(tmp_path / "x.npz", X=np.arange(4.0), who=np.array(["a", "b", "a", "b"]), other=np.zeros(2))
     bags = Bags.read(tmp_path / "x.npz", by="who", columns="X")
@@ -136,8 +161,10 @@ def test_pickles_in_npz_are_refused(tmp_path):
 def test_a_failed_save_keeps_the_old_file(tmp_path):
     path = tmp_path / "b.npz"
     Bags.from_list([[1.0]]).save(path)
-    with pytest.raises(TypeError, match="only labels that are numbers, text or dates"):
-        Bags.from_list([[1.0]], labels=[("a", 1)]).save(path)
+    with pytest.raises(
+        TypeError, match="is a frozenset; only labels that are numbers, text, dates or tuples"
+    ):
+        Bags.from_list([[1.0]], labels=[frozenset("a")]).save(path)
     assert len(Bags.read(path)) == 1
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -200,6 +227,8 @@ BAD = {
     "groups NA": (lambda: Bags.from_groups(np.ones((2, 1)), pd.Series(["a", pd.NA])), "missing label.* row 1"),
     "groups tuple": (lambda: Bags.from_groups(np.ones((2, 1)), [("a", 1), ("a", None)]), "missing label.* row 1"),
     "labels count": (lambda: Bags.from_list([[1.0]], labels=["a", "b"]), "there are 1 bags, but 2 labels"),
+    "labels missing": (lambda: Bags.from_list([[1.0], [2.0]], labels=["a", None]), "label at index 1 is missing"),
+    "labels nan": (lambda: Bags.from_list([[1.0], [2.0]], labels=[1.5, np.nan]), "label at index 1 is missing"),
     "labels twice": (lambda: Bags.from_list([[1.0], [2.0]], labels=["a", "a"]), "the label 'a' is used twice"),
     "offsets kind": (lambda: Bags.from_offsets([[1.0]], [0.0, 1.0]), "array of integers"),
     "offsets range": (lambda: Bags.from_offsets([[1.0], [2.0]], [0, 1]), "offsets must run from 0 to 2"),

@@ -79,6 +79,16 @@ def test_refusals(arrays, W, tmp_path):
     with pytest.raises(TypeError, match="precomputed kernel cannot be saved"):
         KernelMeans(bags, Precomputed(lambda X, Y: X @ Y.T)).save(tmp_path / "m.npz")
     assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="weights must be finite"):
+        KernelMeans(bags, RBF(1.0), [[1.0, 0.0, np.nan]], labels=["p"])
+    bags.save(tmp_path / "bags.npz")
+    (tmp_path / "broken.npz").write_bytes((tmp_path / "bags.npz").read_bytes()[:100])
+    np.save(tmp_path / "array.npy", np.ones(3))
+    for name in ("bags.npz", "broken.npz", "array.npy"):
+        with pytest.raises(ValueError, match=rf"{name}' is no file that KernelMeans\.save wrote"):
+            KernelMeans.load(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        KernelMeans.load(tmp_path / "nothing.npz")
 
 
 def test_linear_distances_far_from_the_origin_lose_no_accuracy(rng):

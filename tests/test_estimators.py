@@ -22,6 +22,7 @@ from stbmta import (
     JamesStein,
     KernelMeans,
     NaiveMean,
+    Precomputed,
     bag_statistics,
     gaussian_neighbors,
     neighbors,
@@ -115,6 +116,51 @@ def test_split_uses_one_part_for_tests_and_the_other_for_estimates(table):
     assert both.weights_.shape == (4, 8)
     with pytest.raises(ValueError, match=r"give split=0\.5"):
         STB(cross_fit=True).fit(bags)
+
+
+@pytest.mark.parametrize("options", [{}, {"split": 0.5}, {"split": 0.5, "cross_fit": True}])
+def test_a_kernel_matrix_gives_what_its_kernel_gives(table, options):
+    X, groups = table
+    matrix, kernel = (
+        STB(k, zeta=1.0, gamma=0.1, random_state=0, **options).fit(X, groups=groups)
+        for k in (Precomputed(RBF(1.0)(X, X)), RBF(1.0))
+    )
+    np.testing.assert_allclose(matrix.gram_, kernel.gram_, rtol=1e-12)
+    bags = Bags.from_groups(X, groups)
+    assert matrix.score(bags) == pytest.approx(kernel.score(bags), rel=1e-12)
+
+
+def test_a_kernel_matrix_is_not_used_for_other_points(table):
+    X, groups = table
+    K = Precomputed(RBF(1.0)(X, X))
+    bags = Bags.from_groups(X, groups)
+    half, rest = bags.split(0.5, rng=0)
+    est = NaiveMean(K).fit(half)
+    assert est.score(rest) == pytest.approx(NaiveMean(RBF(1.0)).fit(half).score(rest), rel=1e-12)
+    with pytest.raises(TypeError, match="cannot be evaluated at new points"):
+        est.embedding_.evaluate(X[:1])
+    with pytest.raises(ValueError, match="these points are not rows of the data that were fitted"):
+        est.score(X + 1, groups=groups)
+    for method in (NaiveMean(K), STB(K, zeta=1.0, gamma=0.0)):
+        with pytest.raises(
+            ValueError, match=r"the kernel matrix has shape \(27, 27\), but the data has 20 rows"
+        ):
+            method.fit(X[:20], groups=groups[:20])
+
+
+SAVED = {
+    "cross-fitted": STB(zeta=1.0, gamma=0.1, split=0.5, cross_fit=True, random_state=0),
+    "toward a vector": JamesStein([0.5, -0.5, 1.0]),
+}
+
+
+@pytest.mark.parametrize("method", SAVED)
+def test_every_estimate_can_be_saved(method, table, tmp_path):
+    est = SAVED[method].fit(Bags.from_groups(*table))
+    est.embedding_.save(tmp_path / "means.npz")
+    again = KernelMeans.load(tmp_path / "means.npz")
+    np.testing.assert_array_equal(again.gram, est.gram_)
+    assert again.labels.tolist() == est.labels_.tolist()
 
 
 def test_kernel_estimates(table):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 
-from stbmta import RBF, Bags, Laplacian, Linear, Polynomial, Precomputed, bag_statistics
+from stbmta import RBF, Bags, KernelMeans, Laplacian, Linear, Polynomial, Precomputed, bag_statistics
 from stbmta.kernels import Kernel, as_kernel
 
 
@@ -77,3 +77,14 @@ def test_names_and_base_class():
         Kernel()(np.ones((1, 1)), np.ones((1, 1)))
     with pytest.raises(NotImplementedError):
         Kernel().diagonal(np.ones((1, 1)))
+
+
+@pytest.mark.parametrize("number", [int, np.int64, np.float32, np.float64])
+def test_parameters_of_any_type_of_number(number, bags, tmp_path):
+    kernel = Polynomial(np.int64(2), number(1), number(0))
+    assert [type(value) for value in vars(kernel).values()] == [int, float, float]
+    expected = bag_statistics(bags, Polynomial(2, 1.0, 0.0)).gram
+    np.testing.assert_array_equal(bag_statistics(bags, kernel).gram, expected)
+    for kind in (kernel, RBF(number(2)), Laplacian(number(2))):
+        KernelMeans(bags, kind).save(tmp_path / "means.npz")
+        assert KernelMeans.load(tmp_path / "means.npz").kernel == kind

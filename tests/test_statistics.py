@@ -228,6 +228,10 @@ def test_a_far_bag_or_point_costs_the_others_nothing(far, rng):
     np.testing.assert_allclose(with_point.mmd2()[1:, 1:], expected.mmd2()[1:, 1:], rtol=1e-12, atol=1e-14)
 
 
+def test_means_at_both_ends_of_the_numbers():
+    assert Bags.from_list([[1.7e308], [-1.7e308]]).means().tolist() == [[1.7e308], [-1.7e308]]
+
+
 def test_distances_among_far_bags_come_from_differences(rng, monkeypatch):
     """Two clusters 2^30 apart: coordinates on a grid, so that the means of both are the same to the last bit."""
     arrays = [np.round(rng.normal(size=(8, 3)) * 2**10) / 2**10 for _ in range(6)]
@@ -270,6 +274,24 @@ def test_precomputed_matrices_follow_the_rows(rng):
     first, second = bags.split(0.5, rng=0)
     close(cross_statistics(first, second, Precomputed(K)), cross_statistics(first, second, RBF(1.0)))
     np.testing.assert_array_equal(bag_statistics(bags, Precomputed(K.astype(np.float32))).sizes, bags.sizes)
+
+
+def test_rows_survive_cutting_joining_and_files(rng, tmp_path):
+    """A precomputed matrix is looked up by row, wherever the points have been meanwhile."""
+    X, groups = rng.normal(size=(30, 3)), rng.integers(0, 4, 30)
+    K = Precomputed(RBF(1.0)(X, X))
+    bags = Bags.from_groups(X, groups)
+    expected = bag_statistics(bags, RBF(1.0)).gram
+    joined = Bags.concat([bags[:2], bags[2:]])
+    np.testing.assert_array_equal(joined.rows, bags.rows)
+    close(bag_statistics(joined, K).gram, expected)
+    bags.save(tmp_path / "bags.npz")
+    close(bag_statistics(Bags.read(tmp_path / "bags.npz"), K).gram, expected)
+    strangers = Bags.concat([Bags.from_list([[1.0, 2.0]]), Bags.from_list([[3.0]], labels=["other"])])
+    assert strangers.rows.tolist() == [0, 1, 2]
+    for bad in (np.arange(29), np.arange(30) / 2, np.arange(30) - 1):
+        with pytest.raises(ValueError, match="rows must be 30 positions, one a point"):
+            Bags.from_arrays(bags.to_arrays() | {"rows": bad})
 
 
 def test_bad_precomputed_kernels_are_refused(rng):
