@@ -129,7 +129,9 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         return self.embedding_.gram
 
     def __getattr__(self, name: str) -> Any:
-        # Only called for what is missing: say why the means are, with another kernel than the linear one.
+        # Only called for what is missing, also when a property fails: say why.
+        if name in ("gram_", "means_"):
+            check_is_fitted(self)
         if name == "means_" and "kernel_" in self.__dict__:
             raise AttributeError(
                 f"with {self.kernel_!r} the estimates are functions, not vectors: see embedding_ and gram_."

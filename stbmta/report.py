@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from .bags import Bags
 from .certificates import Certificate, certify
 from .kernels import Kernel
+from .risk import unbiased_risk
 from .statistics import BagStatistics, labels_index
-from .tuning import unbiased_risk
 
 __all__ = ["EstimatorReport"]
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
@@ -80,6 +81,8 @@ def test_fitted_attributes_are_those_of_the_steps(table):
     np.testing.assert_array_equal(theory.neighbors_, N)
     np.testing.assert_array_equal(RKMSE().fit(bags).weights_, weights.rkmse(s))
     np.testing.assert_array_equal(MTA(gamma=0.5).fit(bags).weights_, weights.mta_constant(s, 0.5))
+    printed = MTA(gamma=0.5, constant="mean").fit(bags).weights_
+    np.testing.assert_array_equal(printed, weights.mta_constant(s, 0.5, constant="mean"))
     stb = MTA(similarity="stb", zeta=0.8, gamma=2.0).fit(bags)
     np.testing.assert_array_equal(stb.weights_, weights.mta_stb(s, N, 2.0))
     assert stb.labels_.tolist() == bags.labels.tolist()
@@ -161,6 +164,41 @@ def test_every_estimate_can_be_saved(method, table, tmp_path):
     again = KernelMeans.load(tmp_path / "means.npz")
     np.testing.assert_array_equal(again.gram, est.gram_)
     assert again.labels.tolist() == est.labels_.tolist()
+
+
+@pytest.mark.parametrize("options", [{"gamma": "theory"}, {}, {"cross_fit": True}], ids=str)
+def test_a_split_keeps_the_choice_away_from_the_estimates(rng, options):
+    """Change only the points that are averaged: neither the threshold nor the tests may notice."""
+    bags = Bags.from_list([rng.normal(size=(12, 5)) + i % 2 for i in range(12)])
+    est = STB(split=0.5, random_state=0, **options).fit(bags)
+    _, second = bags.split(0.5, np.random.default_rng(0))
+    data = bags.data.copy()
+    data[second.rows] += 3 * rng.normal(size=second.data.shape)
+    other = STB(split=0.5, random_state=0, **options).fit(Bags.from_offsets(data, bags.offsets))
+    assert other.zeta_ == est.zeta_
+    np.testing.assert_array_equal(other.gamma_, est.gamma_)
+    np.testing.assert_array_equal(other.neighbors_, est.neighbors_)
+
+
+def test_small_bags_are_named_with_the_size_that_helps(rng):
+    bags = Bags.from_list([rng.normal(size=(n, 2)) for n in (2, 9, 16)], labels=["u", "v", "w"])
+    with pytest.raises(ValueError, match=r"'u' .* has 2 rows .* needs at least 3\. .*drop_small\(3\)"):
+        STB(zeta=1.0, gamma=0.0, split=0.5).fit(bags)
+    STB(zeta=1.0, gamma=0.0, split=0.5).fit(bags.drop_small(3))
+    with pytest.raises(ValueError, match=r"'u' .* has 2 rows .*drop_small\(16\)"):
+        STB(zeta=1.0, gamma=0.0, split=0.9, cross_fit=True).fit(bags)
+    STB(zeta=1.0, gamma=0.0, split=0.9, cross_fit=True).fit(bags.drop_small(16))
+    assert STB(zeta=2.5, gamma=0.0, split=0.5, variance=1.0).fit(bags).weights_.shape == (3, 3)
+
+
+def test_mta_takes_small_bags_and_bags_without_spread(rng):
+    arrays = [rng.normal(size=(n, 2)) for n in (2, 9, 12)]
+    assert MTA(similarity="stb", random_state=0).fit(arrays).gamma_ > 0
+    one = MTA(similarity="stb", variance=1.0, random_state=0).fit([arrays[0][:1], *arrays[1:]])
+    assert one.gamma_ > 0
+    still = MTA(similarity="stb", random_state=0).fit([np.ones((3, 2)), np.zeros((4, 2))])
+    assert still.gamma_ == 0
+    np.testing.assert_array_equal(still.weights_, np.eye(2))
 
 
 def test_kernel_estimates(table):
@@ -315,6 +353,13 @@ def test_summary_and_frame(table):
 
 def test_bad_parameters(table):
     bags = Bags.from_groups(*table)
+    for name in ("gram_", "means_"):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            getattr(STB(), name)
+    with pytest.raises(ValueError, match="gamma must be a number, 'theory' or None, found array"):
+        STB(zeta=1.0, gamma=np.full(4, 0.5)).fit(bags)
+    with pytest.raises(ValueError, match="constant must be 'inverse'"):
+        MTA(constant="other").fit(bags)
     with pytest.raises(ValueError, match="gamma must be a number, 'theory' or None"):
         STB(gamma="best").fit(bags)
     with pytest.raises(ValueError, match="similarity must be 'constant', 'minimax' or 'stb'"):
