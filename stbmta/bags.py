@@ -109,6 +109,7 @@ class Bags(BagsContainer):
         check_not_empty(np.diff(starts), names)
         if points.shape[1] == 0:
             raise ValueError("the data has 0 feature(s) (columns); a minimum of 1 is required.")
+        columns = [columns] if isinstance(columns, str) else columns
         columns = None if columns is None else tuple(map(str, columns))
         if columns is not None and len(columns) != points.shape[1]:
             raise ValueError(f"{len(columns)} column names were given for {points.shape[1]} columns.")
@@ -169,7 +170,7 @@ class Bags(BagsContainer):
         groups : array-like of shape (n,)
             The bag of each row: numbers, text, dates, tuples. Missing labels are refused.
         columns : sequence of str, optional
-            The names of the features.
+            The names of the features; those of a data frame by default.
 
         Examples
         --------
@@ -178,6 +179,7 @@ class Bags(BagsContainer):
         (array(['x', 'y'], dtype='<U1'), array([2., 5.]))
         """
         points = as_matrix(X, "X")
+        columns = getattr(X, "columns", None) if columns is None else columns
         codes, labels = factorize(groups)
         if len(codes) != len(points):
             raise ValueError(
@@ -212,6 +214,8 @@ class Bags(BagsContainer):
         array([22.,  8.])
         """
         X, groups, names = frame_columns(frame, by, columns)
+        if len(X) == 0:
+            raise ValueError("there are no bags: the table has 0 rows.")
         return cls.from_groups(X, groups, names)
 
     @classmethod

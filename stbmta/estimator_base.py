@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .bags import Bags
 from .embedding import KernelMeans
-from .inputs import describe_bag, factorize
+from .inputs import describe_bag, factorize, refuse_masked
 from .kernels import Kernel, Precomputed
 from .report import EstimatorReport
 from .similarity import known_mse
@@ -107,11 +107,17 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
 
         Parameters
         ----------
-        X : as in :meth:`fit`
+        X : Bags with the labels of fitted bags, or array or data frame of shape (n, d)
+            A list of arrays has no labels, and is refused.
         y : ignored
         groups : array-like of shape (n,), optional
         """
         check_is_fitted(self)
+        if _is_list_of_arrays(X):
+            raise ValueError(
+                "a list does not say which of the fitted bags its arrays belong to; give Bags with labels, or a table "
+                "with groups. To cross-validate, leave out rows of every bag: StratifiedKFold on the groups."
+            )
         held_out = self._as_bags(X, groups, reset=False)
         index = self._positions(held_out.labels)
         if "means_" in self.__dict__:
@@ -188,6 +194,7 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
             elif bags.dim != self.n_features_in_:
                 raise ValueError(f"the bags have {bags.dim} columns, but {self.n_features_in_} were fitted.")
             return bags
+        refuse_masked(X, "X")
         table = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1)
         labels = np.zeros(len(table), dtype=np.int64) if groups is None else groups
         names = getattr(self, "feature_names_in_", None)

@@ -24,6 +24,7 @@ __all__ = [
     "factorize",
     "frame_columns",
     "read_table",
+    "refuse_masked",
     "require_size",
 ]
 
@@ -65,6 +66,11 @@ def as_matrix(values: Any, what: str) -> FloatArray:
     """
     if hasattr(values, "tocsr"):
         raise TypeError(f"{what} is a sparse matrix; stbmta works on dense arrays. Pass values.toarray().")
+    refuse_masked(values, what)
+    if hasattr(values, "columns") and hasattr(values, "__getitem__"):
+        return _frame_matrix(values, list(values.columns), what)
+    if hasattr(getattr(values, "dtype", None), "na_value") and _is_numeric(values):
+        values = _numbers(values)
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -90,6 +96,14 @@ def as_matrix(values: Any, what: str) -> FloatArray:
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     return array
+
+
+def refuse_masked(values: Any, what: str) -> None:
+    """Refuse masked values: without their mask they would count as numbers."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        raise ValueError(
+            f"{what} has {np.ma.count_masked(values)} masked value(s); remove or impute them before making bags."
+        )
 
 
 def _first_text(array: Array) -> str:
@@ -171,13 +185,7 @@ def factorize(groups: Any) -> tuple[npt.NDArray[np.int64], Array]:
     keys = groups if isinstance(groups, np.ndarray) else as_labels(groups)
     if keys.ndim != 1:
         raise ValueError(f"groups must be one-dimensional, one label a row; found shape {keys.shape}.")
-    missing = _missing(keys)
-    if missing.any():
-        rows = np.flatnonzero(missing)
-        raise ValueError(
-            f"groups has {len(rows)} missing label(s), the first in row {rows[0]}. "
-            "Drop those rows or give them a label of their own."
-        )
+    _check_present(keys, "groups")
     if keys.dtype == object:
         codes_of: dict[Any, int] = {}
         codes = np.fromiter((codes_of.setdefault(key, len(codes_of)) for key in keys), np.int64, len(keys))
@@ -189,6 +197,15 @@ def factorize(groups: Any) -> tuple[npt.NDArray[np.int64], Array]:
     return rank[sorted_codes].astype(np.int64, copy=False), labels[order]
 
 
+def _check_present(keys: Array, what: str) -> None:
+    rows = np.flatnonzero(_missing(keys))
+    if len(rows):
+        raise ValueError(
+            f"{what} has {len(rows)} missing label(s), the first in row {rows[0]}. "
+            "Drop those rows or give them a label of their own."
+        )
+
+
 def _missing(keys: Array) -> npt.NDArray[np.bool_]:
     if keys.dtype.kind in "fcmM":
         return np.isnan(keys) if keys.dtype.kind in "fc" else np.isnat(keys)
@@ -198,7 +215,7 @@ def _missing(keys: Array) -> npt.NDArray[np.bool_]:
 
 
 def frame_columns(
-    frame: Any, by: str | Sequence[str], columns: Sequence[str] | None
+    frame: Any, by: str | Sequence[str] | None, columns: Sequence[str] | None
 ) -> tuple[FloatArray, Any, tuple[str, ...]]:
     """Take the features and the group labels out of a pandas or polars data frame.
 
@@ -211,29 +228,51 @@ def frame_columns(
     if not (hasattr(frame, "columns") and hasattr(frame, "__getitem__")):
         raise TypeError(f"expected a pandas or polars data frame, found {type(frame).__name__}.")
     present = list(frame.columns)
+    if by is None:
+        raise ValueError("say which column holds the bags' labels, with by=...")
     keys = [by] if isinstance(by, str) or by in present else list(by)
-    for name in [*keys, *(columns if columns is not None else ())]:
+    chosen = [columns] if isinstance(columns, str) else columns
+    for name in [*keys, *(chosen if chosen is not None else ())]:
         check_column(name, present)
-    names = [name for name in present if name not in keys] if columns is None else list(columns)
+    names = [name for name in present if name not in keys] if chosen is None else list(chosen)
     if not names:
         raise ValueError(f"no feature columns are left beside {keys}; there is nothing to average.")
+    _check_distinct(present, keys, "the table")
+    X = _frame_matrix(frame, names, "the table")
+    labels = [frame[key].to_numpy() for key in keys]
+    for key, values in zip(keys, labels, strict=True):
+        _check_present(values, f"column {key!r}")
+    if len(keys) == 1:
+        return X, labels[0], tuple(map(str, names))
+    groups = np.empty(len(frame), dtype=object)
+    groups[:] = list(zip(*(values.tolist() for values in labels), strict=True))
+    return X, groups, tuple(map(str, names))
+
+
+def _frame_matrix(frame: Any, names: list[Any], what: str) -> FloatArray:
+    """Return some columns of a data frame as an array, (n, d); columns that are not numbers are named."""
+    _check_distinct(list(frame.columns), names, what)
+    if len(frame) == 0:  # types cannot be told, and do not matter
+        return np.empty((0, len(names)))
     wrong = [name for name in names if not _is_numeric(frame[name])]
     if wrong:
         raise TypeError(
-            f"column {wrong[0]!r} has dtype {frame[wrong[0]].dtype}, which is not numeric"
+            f"column {wrong[0]!r} of {what} has dtype {frame[wrong[0]].dtype}, which is not numeric"
             + (f" (and {len(wrong) - 1} more: {wrong[1:]})" if len(wrong) > 1 else "")
             + ". Encode it as numbers, or choose the features with columns=[...]."
         )
     series = [_numbers(frame[name]) for name in names]
-    kind = np.float32 if all(s.dtype == np.float32 for s in series) else np.float64
+    kind = np.float32 if series and all(s.dtype == np.float32 for s in series) else np.float64
     X = np.empty((len(frame), len(names)), dtype=kind)
     for k, values in enumerate(series):
         X[:, k] = values
-    if len(keys) == 1:
-        return X, frame[keys[0]].to_numpy(), tuple(map(str, names))
-    groups = np.empty(len(frame), dtype=object)
-    groups[:] = list(zip(*(frame[key].to_numpy().tolist() for key in keys), strict=True))
-    return X, groups, tuple(map(str, names))
+    return X
+
+
+def _check_distinct(present: list[Any], names: list[Any], what: str) -> None:
+    for name in names:
+        if present.count(name) > 1:
+            raise ValueError(f"{what} has {present.count(name)} columns {name!r}; give them different names.")
 
 
 def _numbers(series: Any) -> FloatArray:

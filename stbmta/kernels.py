@@ -23,6 +23,8 @@ Bandwidth = float | Literal["median", "std"]
 
 # The median of pairwise distances is taken over at most this many points, drawn with a fixed seed.
 _MEDIAN_POINTS = 1000
+# The squares of narrower bandwidths, and of distances divided by them, would leave the range of numbers.
+_NARROWEST = 1e-150
 
 
 class Kernel:
@@ -280,6 +282,11 @@ def _check_bandwidth(bandwidth: Any) -> None:
         return
     if not (isinstance(bandwidth, (int, float, np.number)) and math.isfinite(bandwidth) and bandwidth > 0):
         raise ValueError(f"bandwidth must be a positive number, 'median' or 'std'; found {bandwidth!r}.")
+    if not _NARROWEST <= float(bandwidth) <= 1 / _NARROWEST:
+        raise ValueError(
+            f"the bandwidth {bandwidth!r} is beyond what can be squared; scale the data so that it lies between "
+            f"{_NARROWEST:g} and {1 / _NARROWEST:g}."
+        )
 
 
 def _number(bandwidth: Bandwidth) -> float:
@@ -292,15 +299,28 @@ def _choose(bandwidth: Bandwidth, bags: "Bags", metric: Literal["euclidean", "ci
     """Choose a bandwidth from the data."""
     if not isinstance(bandwidth, str):
         return float(bandwidth)
+    from .sums import canonical_order  # which imports the kernels
+
+    order = canonical_order(bags.data, bags.offsets)  # the bags may come in any order
     if bandwidth == "std":
-        spread = float(np.std(bags.data, axis=0, dtype=np.float64).mean())
-        value = spread * (bags.dim if metric == "cityblock" else 1)
+        value = _average_spread(bags, order) * (bags.dim if metric == "cityblock" else 1)
     else:
         count = min(_MEDIAN_POINTS, len(bags.data))
-        chosen = np.random.default_rng(0).choice(len(bags.data), count, replace=False)
-        points = bags.data[np.sort(chosen)].astype(np.float64)
+        chosen = np.sort(np.random.default_rng(0).choice(len(bags.data), count, replace=False))
+        ends = np.cumsum(bags.sizes[order])
+        bag = np.searchsorted(ends, chosen, side="right")
+        rows = bags.offsets[order[bag] + 1] - (ends[bag] - chosen)
+        points = bags.data[rows].astype(np.float64)
         distances = scipy.spatial.distance.cdist(points, points, metric)[np.triu_indices(count, 1)]
         value = float(np.median(distances)) if count > 1 else 0.0
     if value <= 0:
         raise ValueError(f"the {bandwidth} rule gives bandwidth 0 on these data; give a number instead.")
     return value
+
+
+def _average_spread(bags: "Bags", order: Array) -> float:
+    """Return the average standard deviation of the features, with the bags added up in a given order."""
+    starts, count = bags.offsets[:-1], len(bags.data)
+    mean = np.add.reduceat(bags.data, starts, axis=0, dtype=np.float64)[order].sum(axis=0) / count
+    squares = np.add.reduceat((bags.data - mean) ** 2, starts, axis=0)[order].sum(axis=0)
+    return float(np.sqrt(squares / count).mean())

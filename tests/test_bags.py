@@ -266,7 +266,7 @@ def test_bad_frames_are_named(frame):
         Bags.from_frame(frame, by="citi")
     with pytest.raises(KeyError, match="there is no column 'snow'"):
         Bags.from_frame(frame, by="city", columns=["snow"])
-    with pytest.raises(TypeError, match="column 'city' has dtype .* not numeric.*columns="):
+    with pytest.raises(TypeError, match="column 'city' of the table has dtype .* not numeric.*columns="):
         Bags.from_frame(frame, by="rain")
     with pytest.raises(TypeError, match=r"and 1 more: \['c'\]"):
         Bags.from_frame(frame.assign(c="x"), by="rain")
@@ -278,13 +278,61 @@ def test_bad_frames_are_named(frame):
         Bags.from_frame(
             frame.astype({"rain": "Int64"}).assign(rain=pd.array([1, None, 2, 3], "Int64")), by="city"
         )
-    with pytest.raises(ValueError, match="missing label"):
+    with pytest.raises(ValueError, match="column 'city' has 1 missing label.* row 1"):
         Bags.from_frame(frame.assign(city=["Rome", None, "Rome", "Bern"]), by="city")
+    with pytest.raises(ValueError, match="column 'rain' has 1 missing label.* row 2"):
+        Bags.from_frame(frame.assign(rain=[1, 2, None, 3]), by=["city", "rain"])
+    with pytest.raises(ValueError, match="the table has 2 columns 't'"):
+        Bags.from_frame(frame.rename(columns={"rain": "t"}), by="city")
+    with pytest.raises(ValueError, match="the table has 2 columns 't'"):
+        Bags.from_frame(frame.rename(columns={"rain": "t"}), by="t", columns="city")
+    with pytest.raises(ValueError, match=r"say which column holds the bags' labels, with by="):
+        Bags.from_frame(frame, by=None)
+    with pytest.raises(ValueError, match="there are no bags: the table has 0 rows"):
+        Bags.from_frame(frame[:0], by="city")
     with pytest.raises(TypeError, match="not numeric"):
         Bags.from_frame(frame.assign(t=frame["t"] * 1j), by="city")
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_frames_are_read_column_by_column_everywhere(kind):
+    good = kind({"xy": [1.0, 2.0], "v": [0, 1]})
+    assert Bags.from_groups(good, ["a", "b"]).columns == ("xy", "v")
+    assert Bags.from_groups(good, ["a", "b"], columns=["p", "q"]).columns == ("p", "q")
+    assert Bags.from_frame(good, by="v", columns="xy").columns == ("xy",)
+    assert Bags.from_list([[1.0]], columns="xy").columns == ("xy",)
+    bad = kind({"u": [1.0, 2.0], "name": ["p", "q"]})
+    with pytest.raises(TypeError, match=r"column 'name' of bag 'b' \(index 1\) has dtype .* not numeric"):
+        Bags.from_list([kind({"u": [0.0], "name": [1.0]}), bad], labels=["a", "b"])
+    with pytest.raises(TypeError, match="column 'name' of X has dtype .* not numeric"):
+        Bags.from_groups(bad, [0, 1])
+
+
+def test_nullable_columns_are_numbers_everywhere():
+    frame = pd.DataFrame({"u": pd.array([1, 2, 3], "Int64"), "v": pd.array([0.5, 1.5, 2.5], "Float64")})
+    expected = [[1.5, 1.0], [3.0, 2.5]]
+    np.testing.assert_array_equal(Bags.from_groups(frame, [0, 0, 1]).means(), expected)
+    np.testing.assert_array_equal(Bags.from_list([frame[:2], frame[2:]]).means(), expected)
+    np.testing.assert_array_equal(Bags.from_groups(frame["u"], [0, 0, 1]).means(), [[1.5], [3.0]])
+    with pytest.raises(ValueError, match=r"bag 0 \(index 0\) contains nan in column 'u'"):
+        Bags.from_list([frame.assign(u=pd.array([1, None, 3], "Int64"))])
+
+
+def test_masked_values_are_refused():
+    values = np.ma.masked_array([[1.0, 999.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
+    with pytest.raises(ValueError, match=r"bag 'b' \(index 1\) has 1 masked value\(s\)"):
+        Bags.from_list([np.ones((1, 2)), values], labels=["a", "b"])
+    with pytest.raises(ValueError, match="X has 1 masked value"):
+        Bags.from_groups(values, [0, 1])
+    with pytest.raises(ValueError, match="X has 1 masked value"):
+        stbmta.NaiveMean().fit(values)
+    assert Bags.from_list([np.ma.masked_array([1.0, 2.0])]).sizes.tolist() == [2]
+
+
 def test_bad_files_are_named(tmp_path):
+    (tmp_path / "head.csv").write_text("city,t\n")
+    with pytest.raises(ValueError, match="there are no bags: the table has 0 rows"):
+        Bags.read(tmp_path / "head.csv", by="city")
     with pytest.raises(FileNotFoundError, match="there is no file"):
         Bags.read(tmp_path / "nothing.csv", by="x")
     (tmp_path / "x.xlsx").touch()

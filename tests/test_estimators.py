@@ -9,7 +9,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -296,6 +296,13 @@ def test_score_is_minus_the_held_out_loss(table, kernel, rng):
     if kernel == "linear":
         loss += (held_out.means() ** 2).sum(axis=1)
     assert est.score(Y, groups=labels) == pytest.approx(-np.mean(loss), rel=1e-12)
+
+
+def test_a_list_cannot_be_scored(table):
+    """Cross-validation hands out lists of some of the bags, without their labels."""
+    bags = Bags.from_groups(*table)
+    with pytest.raises(ValueError, match="a list does not say which of the fitted bags"):
+        cross_val_score(NaiveMean(), bags, cv=2, error_score="raise")
 
 
 def test_the_score_of_vectors_far_from_the_origin_loses_no_accuracy(rng):
