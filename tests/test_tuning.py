@@ -151,7 +151,7 @@ def test_bags_with_no_spread():
 
 @pytest.mark.slow_without_jit
 def test_the_choice_is_close_to_the_oracle(rng):
-    """Toy setting (a), N = 20: K-fold loses at most a few points against the best of the grid."""
+    """Toy setting (a), N = 20: K-fold loses at most two points against the best of the grid."""
     kernel = RBF(2.25)
     chosen, best, plain = [], [], []
     grid = [(z, g) for z in np.arange(0, 3.01, 0.2) for g in np.arange(0, 1.01, 0.1)]
@@ -165,7 +165,7 @@ def test_the_choice_is_close_to_the_oracle(rng):
         est = STB(kernel, random_state=trial).fit(sample.bags)
         chosen.append(squared_error(est.weights_, s, truth).mean())
     oracle = np.mean(best, axis=0).min() / np.mean(plain)
-    assert np.mean(chosen) / np.mean(plain) < oracle + 0.03
+    assert np.mean(chosen) / np.mean(plain) < oracle + 0.02
 
 
 def test_held_out_risk_agrees_with_the_oracle_for_fixed_weights(rng):
