@@ -16,6 +16,7 @@ _INTERNAL = {
     "stbmta.blocks",
     "stbmta.container",
     "stbmta.estimator_base",
+    "stbmta.estimator_mta",
     "stbmta.files",
     "stbmta.inputs",
     "stbmta.labels",

@@ -205,6 +205,12 @@ class STB(LargeFit):
             self.split, least, least if self.cross_fit else 1, "a split for tests and estimates"
         )
         parts = bags.split(self.split, rng)
+        tested = min(int(part.sizes.max()) for part in (parts if self.cross_fit else parts[:1]))
+        if self._has_to_choose() and tested <= least:
+            raise ValueError(
+                f"the parts of the bags for the tests have {tested} rows at most; choosing parameters by folds needs "
+                f"{least + 1} in one bag. Give zeta and gamma, or leave out split."
+            )
         first, second = (bag_statistics(part, s.kernel, n_threads=self.n_threads) for part in parts)
         if self.cross_fit:
             self._choose(parts[1], s.kernel, rng, statistics=second)
@@ -237,7 +243,7 @@ class STB(LargeFit):
             raise ValueError(f"gamma must be a number, 'theory' or None, found {self.gamma!r}.")
         self.zeta_, self.c_ = self.zeta, self.c
         self._gamma: Any = self.gamma
-        if self.zeta is None or self.gamma is None or (theory and self.c is None):
+        if self._has_to_choose():
             scored = sample(bags, rng)
             common: dict[str, Any] = {
                 "zeta": self.zeta,
@@ -255,6 +261,9 @@ class STB(LargeFit):
             self.zeta_ = self.tuning_.zeta
             self.c_ = self.tuning_.c
             self._gamma = "theory" if theory else self.tuning_.gamma
+
+    def _has_to_choose(self) -> bool:
+        return self.zeta is None or self.gamma is None or (isinstance(self.gamma, str) and self.c is None)
 
     def _weights_from(self, s: BagStatistics) -> tuple[Any, Any, Any]:
         """Return weights, neighbors and gamma for tests on the bags with these statistics."""

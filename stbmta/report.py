@@ -143,7 +143,7 @@ class EstimatorReport:
         -------
         pandas.DataFrame
             Indexed by label. `naive_error` is the (estimated) squared error of the naive mean,
-            `estimated_error` that of the estimate: the larger of :func:`stbmta.tuning.unbiased_risk`, which
+            `estimated_error` that of the estimate: the larger of :func:`stbmta.risk.unbiased_risk`, which
             can fall below 0, and the variance of the weighted average, below which no error can fall.
         """
         import pandas as pd

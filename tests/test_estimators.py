@@ -189,6 +189,10 @@ def test_small_bags_are_named_with_the_size_that_helps(rng):
         STB(zeta=1.0, gamma=0.0, split=0.9, cross_fit=True).fit(bags)
     STB(zeta=1.0, gamma=0.0, split=0.9, cross_fit=True).fit(bags.drop_small(16))
     assert STB(zeta=2.5, gamma=0.0, split=0.5, variance=1.0).fit(bags).weights_.shape == (3, 3)
+    four = Bags.from_list([rng.normal(size=(4, 2)) for _ in range(3)])
+    with pytest.raises(ValueError, match="for the tests have 2 rows at most; .* folds needs 3 in one bag"):
+        STB(split=0.5).fit(four)
+    assert STB(zeta=1.0, gamma=0.0, split=0.5).fit(four).zeta_ == 1.0
 
 
 def test_mta_takes_small_bags_and_bags_without_spread(rng):
