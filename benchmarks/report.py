@@ -14,7 +14,7 @@ from .accuracy import Accuracy
 from .growth import Growth
 from .limits import Limits
 from .race import OURS, Race, race
-from .workloads import JOB_L, JOB_R, RBFWork, chosen
+from .workloads import JOB_L, JOB_R, chosen
 
 __all__ = ["Bench", "Requirement", "run"]
 
@@ -65,6 +65,12 @@ class Bench:
     after_statistics: costs.AfterStatistics | None = None
     cold_start: costs.ColdStart | None = None
     growth: list[Growth] = field(default_factory=list)
+
+    def not_raced(self) -> list[str]:
+        """Return the peers that promises name and that took no part, because they are not installed."""
+        raced = {name for found in self.races for name in found.seconds}
+        needed = any(found.work in JOB_R for found in self.races)
+        return [name for name in _RATIOS if name not in raced] if needed else []
 
     def requirements(self) -> list[Requirement]:
         """Return the promises that this run can check."""
@@ -134,6 +140,7 @@ class Bench:
             "memory": self.memory,
             "interrupt_delay": self.interrupt_delay,
             "growth": [found.to_dict() for found in self.growth],
+            "not_raced": self.not_raced(),
             "requirements": [requirement.to_dict() for requirement in self.requirements()],
         }
 
@@ -196,7 +203,7 @@ def run(
     quick : bool, default=False
         Small workloads, one round: in about a minute, with rough figures.
     rounds : int, optional
-        The best of them counts; 3 by default.
+        The best of them counts; 3 by default, 1 for the longest work, L2.
     advance : callable
         Called with the name of each step before it starts.
 
@@ -204,6 +211,7 @@ def run(
     -------
     Bench
     """
+    longest_rounds = rounds or 1
     rounds = rounds or (1 if quick else 3)
     everything = not works
     names = list(works) or (["W1", "W2", "W3", "L1"] if quick else [*JOB_R, *JOB_L])
@@ -214,7 +222,7 @@ def run(
     for work in chosen(names):
         for count in n_threads:
             advance(f"{work}, threads: {count}")
-            races.append(race(work, count, rates, rounds=rounds if isinstance(work, RBFWork) else 1))
+            races.append(race(work, count, rates, rounds=longest_rounds if work.name == "L2" else rounds))
     if not everything:
         return Bench(machine=facts, limits=rates, races=races)
     return Bench(machine=facts, limits=rates, races=races, **_costs(n_threads, quick, rounds, advance))

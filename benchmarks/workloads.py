@@ -68,6 +68,7 @@ class LinearWork:
     n_bags: int
     dim: int
     zeta: float = 2.5
+    n_clusters: int = 200
 
     @property
     def pairs(self) -> float:
@@ -82,8 +83,9 @@ class LinearWork:
     def means(self) -> npt.NDArray[np.float64]:
         """Draw the naive means."""
         rng = np.random.default_rng(0)
-        centers = rng.normal(size=(200, self.dim))
-        return centers[rng.integers(200, size=self.n_bags)] + rng.normal(size=(self.n_bags, self.dim))
+        centers = rng.normal(size=(self.n_clusters, self.dim))
+        cluster = rng.integers(self.n_clusters, size=self.n_bags)
+        return centers[cluster] + rng.normal(size=(self.n_bags, self.dim))
 
     def __str__(self) -> str:
         return f"{self.name} (B={self.n_bags}, d={self.dim})"
@@ -99,7 +101,14 @@ JOB_R = {
         RBFWork("W5", 200, 50, 784),
     )
 }
-JOB_L = {work.name: work for work in (LinearWork("L1", 2000, 1000), LinearWork("L2", 20_000, 1000))}
+JOB_L = {
+    work.name: work
+    for work in (
+        LinearWork("L1", 2000, 1000),
+        LinearWork("L2", 20_000, 1000),
+        LinearWork("L3", 2000, 1000, n_clusters=2),  # half of all bags are neighbors
+    )
+}
 
 
 def chosen(names: list[str]) -> list[Any]:

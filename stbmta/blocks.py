@@ -232,18 +232,20 @@ def choose_tile(kernel: Kernel, extent: Extent, dtype: np.dtype[Any]) -> Tile:
     single = dtype == np.float32
     double = np.dtype(np.float64)
     log2_e = math.log2(math.e)
+    # Long inner products lose more, as the square root of their length; so much less is allowed.
+    rounding = math.sqrt(max(1.0, len(center) / MANY_DIMENSIONS))
     match kernel:
         case RBF(bandwidth=float(width)):
             c = log2_e / 2 / width**2
-            if single and c * reach <= SINGLE_LIMIT:
+            if single and rounding * c * reach <= SINGLE_LIMIT:
                 return Tile(tiles.RBF, np.array([c, 0.0, 0.0]), center, dtype)
-            if c * reach <= NORM_FORM_LIMIT:
+            if rounding * c * reach <= NORM_FORM_LIMIT:
                 return Tile(tiles.RBF, np.array([c, 0.0, 0.0]), center, double)
             return Tile(tiles.RBF_DIRECT, np.array([-c, 0.0, 0.0]), origin, double)
         case Laplacian(bandwidth=float(width)):
             parameters = np.array([-log2_e / width, 0.0, 0.0])
             # The L1 norm is at most sqrt(d) times the Euclidean one.
-            if single and log2_e / width * math.sqrt(len(center) * reach) <= SINGLE_LIMIT:
+            if single and rounding * log2_e / width * math.sqrt(len(center) * reach) <= SINGLE_LIMIT:
                 return Tile(tiles.LAPLACIAN, parameters, center, dtype)
             return Tile(tiles.LAPLACIAN, parameters, origin, double)
         case Polynomial(degree=degree, gamma=float(gamma), coef0=coef0):

@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
 def bench(
     work: Annotated[
         list[str] | None,
-        typer.Option(help="Race on this workload only: W1 to W5, L1, L2. May be repeated, or W1,W2."),
+        typer.Option(help="Race on this workload only: W1 to W5, L1 to L3. May be repeated, or W1,W2."),
     ] = None,
     threads: Annotated[str, typer.Option(help="Numbers of threads, as 1,2.")] = "1,2",
     quick: Annotated[bool, typer.Option("--quick", help="Small workloads, once: rough figures.")] = False,
@@ -110,3 +110,5 @@ def _show(found: "Bench") -> None:
             "kept": ["yes" if one.met else "NO" for one in rows],
         }
         print("What the project promises", format_table(columns), sep="\n", end="\n\n")
+    if found.not_raced():
+        print(f"Not installed, so not raced: {', '.join(found.not_raced())}.")

@@ -50,7 +50,9 @@ def validate(
     full: Annotated[bool, typer.Option("--full", help="Hours.")] = False,
     check: Annotated[
         list[str] | None,
-        typer.Option(help="Run only this check, or those whose ids begin so; may be repeated."),
+        typer.Option(
+            help="Run only the check with this id, or else those whose ids begin so; may be repeated."
+        ),
     ] = None,
     mutate: Annotated[
         bool, typer.Option("--mutate", help="Run the checks against deliberately wrong formulas instead.")
@@ -69,7 +71,8 @@ def validate(
 ) -> None:
     """Check every statement of the theory numerically, and write a report.
 
-    Exit code 0 if every statement holds (known errata of the paper do not count), 1 if one is violated.
+    Exit code 0 if every statement holds (known errata of the paper must show), 1 if one is violated, 2 for bad input,
+    3 if a worker process was killed, 130 after Ctrl-C.
 
     Example: stbmta validate --quick
     """
@@ -93,6 +96,9 @@ def validate(
     except KeyboardInterrupt:
         typer.echo(f"interrupted; what is done is kept: go on with --resume --out {out}", err=True)
         raise typer.Exit(130) from None
+    except ChildProcessError as error:
+        typer.echo(f"stbmta: {error}", err=True)
+        raise typer.Exit(3) from None
     page = report_html.write(out)
     if not as_json:
         console.print(f"Took {time.perf_counter() - start:.0f} s. Report: {page}")
@@ -121,7 +127,7 @@ def _validate(
         print_json(report.to_dict())
     else:
         _show(console, report, verbose)
-    return not report.violated
+    return report.good
 
 
 def _mutate(
@@ -185,7 +191,19 @@ def _show(console: "Console", report: "Report", verbose: bool) -> None:
             console.print(f"[{_STYLES[status]}]{status}[/]: {check.title} ({', '.join(check.labels)})")
             console.print(f"    {check.id}: {check.erratum or _worst_regime(report, check)}", style="dim")
     console.print(f"{report.summary()}.")
+    _show_other_errata(console, report)
     console.print(f"All intervals together are wrong with probability at most {_error():g}.", style="dim")
+
+
+def _show_other_errata(console: "Console", report: "Report") -> None:
+    """Name the errata that have no counterexample, if the run shows errata at all."""
+    from stbmta.validation.errata import errata
+
+    if any(check.erratum for check in report.checks):
+        others = ", ".join(erratum.number for erratum in errata() if not erratum.refuted_by)
+        console.print(
+            f"Errata without a counterexample, for reasons that the report tells: {others}.", style="dim"
+        )
 
 
 def _worst_regime(report: "Report", check: "Check") -> str:
@@ -209,7 +227,7 @@ def _show_mutations(console: "Console", report: "MutationReport") -> None:
     for result in report.results:
         caught = [*result.statements, *result.algebra]
         more = f" and {len(caught) - 2} more" if len(caught) > 2 else ""
-        how = ", ".join(caught[:2]) + more if result.status == "caught" else result.status
+        how = f"{result.how} {', '.join(caught[:2])}{more}".strip()
         mutation = result.mutation
         style = "" if result.good else "bold red"
         table.add_row(mutation.id, f"{mutation.target}: {mutation.what}", how, style=style)

@@ -1,6 +1,6 @@
 """Sums of kernel values between bags, cut into tasks here and computed by :mod:`stbmta.blocks`.
 
-Bags are cut into pieces of at most PIECE points. The result is defined as a sum over pairs of pieces in
+Bags are cut into pieces of at most :func:`longest_piece` points. The result is defined as a sum over pairs of pieces in
 a fixed order; how pairs are grouped into tasks and who runs them is free. Bags are first put into an
 order that depends only on their contents, so the order in which a user gives them is free as well.
 """
@@ -20,12 +20,21 @@ from .jit import moments, packing
 from .kernels import Kernel
 from .threads import chunks, run
 
-__all__ = ["PartSums", "canonical_order", "content_prints", "cross_sums", "order_by_contents", "part_sums"]
+__all__ = [
+    "PartSums",
+    "canonical_order",
+    "content_prints",
+    "cross_sums",
+    "longest_piece",
+    "order_by_contents",
+    "part_sums",
+]
 
 Array = npt.NDArray[Any]
 
-# Part of the definition of the sums: changing it changes the last bits.
+# Part of the definition of the sums: changing them changes the last bits.
 PIECE = 4096
+PAIR_OF_PIECES = 2**32  # multiply-adds: about a tenth of a second, the least a task can be
 # Default cost of a task, in kernel values of few dimensions: some hundredths of a second at most, so that Ctrl-C
 # is heard; less if that leaves too few tasks to share out evenly.
 TASK = 2**25
@@ -47,6 +56,20 @@ class PartSums:
 
     sums: npt.NDArray[np.float64]
     own: npt.NDArray[np.float64]
+
+
+def longest_piece(dim: int) -> int:
+    """Return how many points a piece may have: fewer where points have many coordinates.
+
+    A task is at least a pair of pieces, and Ctrl-C is heard between tasks.
+
+    Examples
+    --------
+    >>> [longest_piece(dim) for dim in (2, 224, 225, 20_000)]
+    [4096, 4096, 2048, 256]
+    """
+    limit = math.isqrt(PAIR_OF_PIECES // (dim + FEW_DIMENSIONS))
+    return min(PIECE, 2 ** (limit.bit_length() - 1))
 
 
 def canonical_order(points: Array, offsets: Array, n_threads: int | None = None) -> npt.NDArray[np.int64]:
@@ -125,7 +148,7 @@ def part_sums(
     Time O(n^2 d / 2), memory O(n d + parts * bags).
     """
     n_bags = int(part_bag[-1]) + 1
-    side = Side.cut(points, rows, part_offsets, part_bag, PIECE)
+    side = Side.cut(points, rows, part_offsets, part_bag, longest_piece(points.shape[1]))
     result = PartSums(np.zeros((len(part_bag), n_bags)), np.zeros(len(part_bag)))
     first_piece = np.searchsorted(side.bag, np.arange(n_bags))  # of each bag
     first_column = first_piece[side.bag]
@@ -153,8 +176,9 @@ def cross_sums(
     client: Any = None,
 ) -> npt.NDArray[np.float64]:
     """Return the sums of kernel values between two collections of bags."""
-    left = Side.cut(points, rows, offsets, np.arange(len(offsets) - 1), PIECE)
-    right = Side.cut(other_points, other_rows, other_offsets, np.arange(len(other_offsets) - 1), PIECE)
+    longest = longest_piece(points.shape[1])
+    left = Side.cut(points, rows, offsets, np.arange(len(offsets) - 1), longest)
+    right = Side.cut(other_points, other_rows, other_offsets, np.arange(len(other_offsets) - 1), longest)
     sums = np.zeros((len(offsets) - 1, len(other_offsets) - 1))
 
     def scatter(out: Array, corner: Array, p0: int, p1: int) -> None:

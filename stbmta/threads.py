@@ -2,7 +2,10 @@
 
 Compiled kernels release the GIL, so plain Python threads do the work side by side. Unlike Numba's own
 thread pools they may be used from several threads at once and after a fork, and Ctrl-C reaches the main
-thread. Tasks are small, so an interrupt takes effect within a fraction of a second.
+thread. Tasks are small, so an interrupt takes effect within a fraction of a second. Matrix products of
+NumPy and SciPy run on the threads of their BLAS: OPENBLAS_NUM_THREADS or threadpoolctl limits those, and
+joblib and dask do so in their worker processes. A single call of LAPACK, as MTA with tests makes for
+many bags, is not interrupted.
 """
 
 import os
@@ -10,6 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from multiprocessing import parent_process
+from numbers import Integral
 from pathlib import Path
 
 __all__ = ["available_threads", "chunks", "get_num_threads", "run", "set_num_threads"]
@@ -32,7 +36,8 @@ def available_threads() -> int:
     """
     limits = [_affinity()]
     for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        value = os.environ.get(name, "")
+        # OpenMP takes a list, one number for each level of nested loops.
+        value = os.environ.get(name, "").split(",")[0].strip()
         if value.isdigit() and int(value) > 0:
             limits.append(int(value))
     quota = _cgroup_cpus(Path("/sys/fs/cgroup"), _own_cgroup(Path("/proc/self/cgroup")))
@@ -87,9 +92,7 @@ def set_num_threads(n_threads: int | None) -> None:
     >>> set_num_threads(None)
     """
     global _chosen
-    if n_threads is not None and n_threads < 1:
-        raise ValueError(f"n_threads must be at least 1, found {n_threads}.")
-    _chosen = n_threads
+    _chosen = None if n_threads is None else _checked(n_threads)
 
 
 def get_num_threads(n_threads: int | None = None) -> int:
@@ -108,13 +111,17 @@ def get_num_threads(n_threads: int | None = None) -> int:
         1: a pool (joblib, dask) is then at work, and its workers times our threads would be too many.
     """
     if n_threads is not None:
-        if n_threads < 1:
-            raise ValueError(f"n_threads must be at least 1, found {n_threads}.")
-        return n_threads
+        return _checked(n_threads)
     if _chosen is not None:
         return _chosen
     in_pool = threading.current_thread() is not threading.main_thread() or parent_process() is not None
     return 1 if in_pool else available_threads()
+
+
+def _checked(n_threads: int) -> int:
+    if not isinstance(n_threads, Integral) or n_threads < 1:
+        raise ValueError(f"n_threads must be an integer of at least 1, found {n_threads!r}.")
+    return int(n_threads)
 
 
 def chunks(count: int, cost: float, multiple: int = 1) -> list[tuple[int, int]]:

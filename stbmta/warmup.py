@@ -6,9 +6,14 @@ import numpy as np
 
 from .aggregation import aggregation
 from .bags import Bags
+from .grid import neighbor_paths
 from .kernels import RBF, Laplacian, Linear, Polynomial, Precomputed
 from .linear import neighbor_averages
+from .scale.features import RandomFourier
+from .scale.means import mean_statistics
 from .statistics import bag_statistics, cross_statistics
+from .theory.covering import covering_number, covering_profile
+from .truth import known_means
 from .tuning import tune_stb
 
 __all__ = ["warmup"]
@@ -38,5 +43,12 @@ def warmup() -> float:
                 tune_stb(bags, kernel, rng=0)
             bag_statistics(bags, Precomputed(lambda X, Y: X @ Y.T))
             neighbor_averages(bags, 1.0, keep_neighbors=True)
-    aggregation(bag_statistics(bags))
+            mean_statistics(bags)
+            mean_statistics(bags, features=RandomFourier.draw(RBF(1.0), 2, 8, rng=0))
+    s = bag_statistics(bags)
+    aggregation(s)
+    neighbor_paths(s, known_means(points[:3]), [1.0])
+    many = np.random.default_rng(0).normal(size=(200, 2))  # too many for an exact search
+    covering_number(many, 1.0)
+    covering_profile(many, [1.0])
     return time.perf_counter() - start

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import stbmta
-from stbmta import cli, files, progress, warmup
+from stbmta import cli, files, progress
 from stbmta.validation import demo, heldout
 
 ROOT = Path(__file__).parent.parent
@@ -182,7 +182,28 @@ def test_info_and_warmup():
     assert facts["threads"] >= 1
     assert "numba" in runner.invoke(cli.app, ["info"]).stdout
     assert runner.invoke(cli.app, ["warmup"]).stdout.startswith("compiled in")
-    assert warmup.warmup() > 0
+
+
+ENTRIES = """
+import importlib, pkgutil
+import stbmta.jit
+from numba.core.dispatcher import Dispatcher
+from stbmta.warmup import warmup
+
+assert warmup() > 0
+for module in pkgutil.iter_modules(stbmta.jit.__path__, "stbmta.jit."):
+    loaded = importlib.import_module(module.name)
+    for name in getattr(loaded, "__all__", ()):
+        function = getattr(loaded, name)
+        if isinstance(function, Dispatcher):
+            print(name, len(function.signatures))
+"""
+
+
+def test_warmup_compiles_everything():
+    lines = run_python(ENTRIES).stdout.split("\n")[:-1]
+    assert len(lines) >= 15
+    assert [line for line in lines if line.endswith(" 0")] == []
 
 
 def test_errors_end_with_a_message_and_code_2(monkeypatch, capsys):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stbmta import RBF, Bags, Laplacian, Linear, Polynomial, bag_statistics, cross_statistics
-from stbmta.blocks import SINGLE_LIMIT
+from stbmta.blocks import MANY_DIMENSIONS, NORM_FORM_LIMIT, SINGLE_LIMIT
 
 LOG2_E = np.log2(np.e)
 
@@ -30,12 +30,31 @@ def bags(rng):
 def test_single_values_at_the_limit(dim, rng):
     """Bags of one point: the means are the kernel values themselves, as far apart as is allowed."""
     bags = Bags.from_list([rng.normal(size=(1, dim)) + 100 for _ in range(60)])
-    rbf, laplacian = widths(bags, 0.99 * SINGLE_LIMIT)
+    rbf, laplacian = widths(bags, 0.99 * SINGLE_LIMIT / np.sqrt(max(1, dim / MANY_DIMENSIONS)))
     for kernel in (RBF(float(rbf)), Laplacian(float(laplacian))):
         exact = bag_statistics(bags, kernel).gram
         found = bag_statistics(bags, kernel, dtype=np.float32).gram
         assert (found != exact).any()
         np.testing.assert_allclose(found, exact, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dim", [64, 784, 5000])
+def test_long_inner_products_of_coherent_points(dim, rng):
+    """Two clusters apart in every coordinate: roundings add up where coordinates are many, so the limits fall."""
+    signs = np.where(np.arange(30) < 15, -1.0, 1.0) * rng.uniform(0.5, 1, 30)
+    points = signs[:, None] + 1e-3 * rng.normal(size=(30, dim))
+    bags = Bags.from_list(list(points[:, None]))
+    fewer = np.sqrt(dim / MANY_DIMENSIONS)
+    single = RBF(float(widths(bags, 0.99 * SINGLE_LIMIT / fewer)[0]))
+    found = bag_statistics(bags, single, dtype=np.float32).gram
+    assert (found != bag_statistics(bags, single).gram).any()
+    np.testing.assert_allclose(found, bag_statistics(bags, single).gram, rtol=3e-5)
+    width = float(widths(bags, 0.99 * NORM_FORM_LIMIT / fewer)[0])
+    x = points.astype(np.longdouble)
+    exact = np.exp(-((x[:, None] - x) ** 2).sum(-1) / (2 * np.longdouble(width) ** 2))
+    np.testing.assert_allclose(
+        bag_statistics(bags, RBF(width)).gram, exact.astype(float), rtol=2e-13, atol=1e-300
+    )
 
 
 def test_means_of_well_scaled_data(bags):

@@ -97,6 +97,24 @@ def test_bags_longer_than_a_piece(monkeypatch, rng):
     np.testing.assert_allclose(bag_statistics(bags, RBF(1.0)).gram, expected, rtol=1e-14)
 
 
+def test_pieces_of_many_coordinates_are_short():
+    """A task is at least a pair of pieces; it must end within some tenths of a second, so that Ctrl-C is heard."""
+    for dim in (1, 30, 784, 5000, 10**6):
+        length = sums.longest_piece(dim)
+        assert length**2 * dim <= 2**32
+        assert length == sums.PIECE or (2 * length) ** 2 * (dim + sums.FEW_DIMENSIONS) > 2**32
+
+
+def test_the_gram_matrix_of_means_in_strips(monkeypatch, rng):
+    means = rng.normal(size=(57, 6))
+    monkeypatch.setattr(statistics, "_STRIP", 57 * 6 * 10)
+    gram = statistics.inner_products(means)
+    np.testing.assert_allclose(gram, means @ means.T, rtol=1e-13, atol=1e-13)
+    np.testing.assert_array_equal(gram, gram.T)
+    order = rng.permutation(57)
+    np.testing.assert_array_equal(statistics.inner_products(means[order]), gram[np.ix_(order, order)])
+
+
 @kernels
 def test_threads_blocks_and_order_change_no_bit(kernel, oracle, rng, monkeypatch):
     monkeypatch.setattr(sums, "PIECE", 16)

@@ -31,10 +31,11 @@ def test_the_number_asked_for_wins():
     assert get_num_threads(1) == 1
     set_num_threads(None)
     assert get_num_threads() == threads.available_threads()
-    for bad in (0, -1):
-        with pytest.raises(ValueError, match="n_threads must be at least 1"):
+    assert get_num_threads(np.int64(2)) == 2
+    for bad in (0, -1, 2.5, "2"):
+        with pytest.raises(ValueError, match="n_threads must be an integer of at least 1, found"):
             set_num_threads(bad)
-        with pytest.raises(ValueError, match="n_threads must be at least 1"):
+        with pytest.raises(ValueError, match="n_threads must be an integer of at least 1, found"):
             get_num_threads(bad)
 
 
@@ -44,6 +45,8 @@ def test_the_default_respects_the_environment(monkeypatch):
     assert threads.available_threads() == 8
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     assert threads.available_threads() == 3
+    monkeypatch.setenv("OMP_NUM_THREADS", " 2,1")
+    assert threads.available_threads() == 2
     monkeypatch.setenv("OMP_NUM_THREADS", "many")
     assert threads.available_threads() == 8
     monkeypatch.setattr(threads, "_cgroup_cpus", lambda root, own: 1.5)

@@ -7,20 +7,38 @@ from stbmta import theory
 from stbmta.theory.registry import Statement
 
 from .check import Check, Regime, Scale
-from .checks import bounded, coverings, deviations, estimators, exact, gaussian, kernel, theorem1, theorem2
+from .checks import (
+    bounded,
+    bounded_drawn,
+    coverings,
+    deviations,
+    estimators,
+    exact,
+    fission,
+    gaussian,
+    kernel,
+    printed,
+    sharp,
+    theorem1,
+    theorem2,
+)
 
-__all__ = ["CHECKS", "TRIALS", "Coverage", "cells", "coverage", "erratum_number", "find", "select"]
+__all__ = ["CHECKS", "TRIALS", "Coverage", "cells", "coverage", "erratum_number", "find", "locate", "select"]
 
 CHECKS: tuple[Check, ...] = (
     *theorem1.CHECKS,
+    *fission.CHECKS,
     *theorem2.CHECKS,
+    *sharp.CHECKS,
     *gaussian.CHECKS,
     *exact.CHECKS,
     *deviations.CHECKS,
     *kernel.CHECKS,
     *bounded.CHECKS,
+    *bounded_drawn.CHECKS,
     *estimators.CHECKS,
     *coverings.CHECKS,
+    *printed.CHECKS,
 )
 """In the order of the report."""
 
@@ -55,18 +73,32 @@ def find(check_id: str) -> Check:
     raise ValueError(f"there is no check {check_id!r}.{hint} `stbmta validate --list` shows all.")
 
 
+def locate(function: str) -> tuple[str, str]:
+    """Return the module and the name of a function that a check or a mutation names.
+
+    Examples
+    --------
+    >>> locate("gaussian.zeta"), locate("stbmta.tuning.unbiased_risk")
+    (('stbmta.theory.gaussian', 'zeta'), ('stbmta.tuning', 'unbiased_risk'))
+    """
+    module, name = function.rsplit(".", 1)
+    return (module if module.startswith("stbmta.") else f"stbmta.theory.{module}"), name
+
+
 def select(names: tuple[str, ...]) -> tuple[Check, ...]:
-    """Return the checks that are named, by id or by the beginning of ids; all if none is.
+    """Return the checks that are named, by id, or else by the beginning of ids; all if none is.
 
     Examples
     --------
     >>> [check.id for check in select(("theorem-1-st", "rough"))]
     ['rough', 'theorem-1-star']
     """
+    ids = [check.id for check in CHECKS]
+    chosen = set() if names else set(ids)
     for name in names:
-        if not any(check.id.startswith(name) for check in CHECKS):
-            find(name)
-    return tuple(check for check in CHECKS if not names or check.id.startswith(names))
+        begun = [other for other in ids if name and other.startswith(name)]
+        chosen.update([name] if name in ids else begun or [find(name).id])
+    return tuple(check for check in CHECKS if check.id in chosen)
 
 
 def cells(scale: Scale, checks: tuple[Check, ...] = CHECKS) -> Iterator[tuple[Check, Regime]]:
@@ -105,7 +137,7 @@ def coverage() -> tuple[Coverage, ...]:
     Examples
     --------
     >>> {row.checks for row in coverage() if row.statement.label == "eq:rough"}
-    {('rough',)}
+    {('rough', 'algebra-theorems-rough-bound')}
     """
     rows = []
     for statement in theory.statements():

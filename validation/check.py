@@ -12,7 +12,18 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Check", "Finding", "Outcome", "Regime", "Verdict", "Worst", "at_most_one", "judge", "proportion"]
+__all__ = [
+    "Check",
+    "Finding",
+    "Outcome",
+    "Regime",
+    "Verdict",
+    "Worst",
+    "at_most_one",
+    "exactly_one",
+    "judge",
+    "proportion",
+]
 
 Verdict = Literal["holds", "violated", "undecided"]
 Kind = Literal["statement", "algebra"]
@@ -29,7 +40,7 @@ class Finding:
     Attributes
     ----------
     observed : float
-        Exact value, or ``count / trials``; nan if nothing could be observed.
+        Exact value, or ``count / trials``. A nan is a formula gone wrong, unless there were no trials to count in.
     at_least, at_most : float
         The statement: the true value lies between.
     count : int
@@ -37,7 +48,7 @@ class Finding:
     trials : int
     vacuous : bool
         The statement says nothing here: a probability of at most one, or an error no better than that of the naive
-        means.
+        means, or a bound that nothing can cross.
     factor : float
         For ratios of an error to its bound: the bound, as a fraction of the error of the naive means.
     """
@@ -58,7 +69,7 @@ class Finding:
     @property
     def bound(self) -> float:
         """The end of the claim that is finite, the upper one first."""
-        return self.at_most if self.at_most < inf else self.at_least
+        return self.at_least if self.at_most == inf else self.at_most
 
     @property
     def tightness(self) -> float:
@@ -109,7 +120,7 @@ class Check:
     labels : tuple of str
         LaTeX labels of the paper; ``beyond`` for what the paper does not have.
     functions : tuple of str
-        Functions of :mod:`stbmta.theory` that are put to the test.
+        Functions that are put to the test: of :mod:`stbmta.theory`, or with their full name.
     measure : callable
         ``measure(rng, trials, **values)`` gives a `Finding`.
     regimes : tuple of Regime
@@ -187,19 +198,34 @@ def proportion(count: int, trials: int, *, vacuous: bool = False, **claim: float
     >>> proportion(3, 100, at_most=0.2).tightness
     0.15
     """
-    empty = claim.get("at_most", inf) >= 1 and claim.get("at_least", 0.0) <= 0
+    empty = claim.get("at_most", inf) >= 1 and claim.get("at_least", 0.0) <= 0  # not so for a nan
     return Finding(observed=count / trials, count=count, trials=trials, vacuous=vacuous or empty, **claim)
 
 
-def at_most_one(ratio: float, *, trials: int = 0, vacuous: bool = False, factor: float = nan) -> Finding:
-    """Finding about an exact ratio of a quantity to its bound.
+def at_most_one(
+    ratios: npt.ArrayLike, *, trials: int = 0, vacuous: bool = False, factor: float = nan
+) -> Finding:
+    """Finding about exact ratios of a quantity to its bound: the largest of them, or nan if one is.
 
     Examples
     --------
-    >>> judge(at_most_one(1.5), level=0.01).verdict
+    >>> judge(at_most_one([0.5, 1.5]), level=0.01).verdict
     'violated'
     """
-    return Finding(observed=float(ratio), at_most=1.0, trials=trials, vacuous=vacuous, factor=factor)
+    return Finding(observed=float(np.max(ratios)), at_most=1.0, trials=trials, vacuous=vacuous, factor=factor)
+
+
+def exactly_one(ratios: npt.ArrayLike, *, trials: int = 0, slack: float = 0.0) -> Finding:
+    """Finding about exact ratios that must all be one: the one farthest from it, or nan if one is.
+
+    Examples
+    --------
+    >>> exactly_one([1.0, 0.7, 1.2]).observed
+    0.7
+    """
+    found = np.atleast_1d(np.asarray(ratios, float)).ravel()
+    worst = found[np.argmax(np.abs(found - 1))]  # argmax stops at a nan
+    return Finding(observed=float(worst), at_least=1 - slack, at_most=1 + slack, trials=trials)
 
 
 class Worst:
@@ -217,23 +243,25 @@ class Worst:
     """
 
     def __init__(self) -> None:
-        self._ratio, self._factor, self._trials = nan, nan, 0
+        self._ratio, self._factor, self._trials = -inf, nan, 0
 
     def add(self, error: npt.ArrayLike, bound: npt.ArrayLike) -> None:
         """Add a trial."""
         errors, bounds = np.broadcast_arrays(np.atleast_1d(error), np.asarray(bound, float))
         ratios = errors / bounds
-        telling = (bounds < 1) | (ratios > 1 + ROUNDING)
+        telling = (bounds < 1) | ~(ratios <= 1 + ROUNDING)  # a nan tells that something is wrong
         self._trials += 1
-        if not telling.any() and self._factor < 1:
+        if isnan(self._ratio) or (not telling.any() and self._factor < 1):
             return
         place = int(np.argmax(np.where(telling | ~telling.any(), ratios, -inf)))
         first = self._factor >= 1 and bounds[place] < 1 and not self._ratio > 1 + ROUNDING
-        if first or not ratios[place] <= self._ratio:  # also when there was none
+        if first or not ratios[place] <= self._ratio:
             self._ratio, self._factor = float(ratios[place]), float(bounds[place])
 
     def finding(self) -> Finding:
-        """Give the finding; vacuous if no bound was below one."""
+        """Give the finding; vacuous if no bound was below one. Without trials there is nothing to judge."""
+        if not self._trials:
+            return Finding(observed=nan, at_most=1.0, count=0)
         return at_most_one(self._ratio, trials=self._trials, vacuous=self._factor >= 1, factor=self._factor)
 
 
@@ -259,7 +287,8 @@ def judge(finding: Finding, level: float) -> Judgment:
     -------
     Judgment
         "holds" if the whole interval lies in the claimed range, "violated" if it lies outside, else
-        "undecided". Exact values are their own interval, widened by `ROUNDING`.
+        "undecided". Exact values are their own interval, widened by `ROUNDING`. A nan, seen or claimed, is
+        "violated"; no trials at all are "undecided".
 
     Examples
     --------
@@ -268,8 +297,10 @@ def judge(finding: Finding, level: float) -> Judgment:
     >>> judge(proportion(50, 1000, at_most=0.05), level=1e-5).verdict
     'undecided'
     """
-    if isnan(finding.observed):
+    if finding.count == finding.trials == 0:
         return Judgment(-inf, inf, "undecided")
+    if any(map(isnan, (finding.observed, finding.at_least, finding.at_most))):
+        return Judgment(-inf, inf, "violated")
     if finding.exact:
         lower = upper = finding.observed
         slack = ROUNDING

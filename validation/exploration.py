@@ -18,7 +18,7 @@ from .gaussian_runs import Setting, neighbors, sq_distances
 from .models import simplex
 from .runner import Arrays, Part, Store, generator, run_parts
 
-__all__ = ["SCENARIOS", "Exploration", "explore", "try_scenario"]
+__all__ = ["SCENARIOS", "Exploration", "explore", "explored", "try_scenario"]
 
 Array = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int, int], Array]
@@ -111,12 +111,18 @@ def explore(store: Store, *, scale: Scale, seed: int, jobs: int | None = None) -
     -------
     tuple of Exploration
     """
-    parts = [
-        Part(name=f"exploration--{name.replace(' ', '-')}", work=try_scenario, arguments=(name, scale, seed))
-        for name in SCENARIOS
-    ]
+    parts = [Part(name=_part(name), work=try_scenario, arguments=(name, scale, seed)) for name in SCENARIOS]
     found = run_parts(store, parts, what="exploring", jobs=jobs, timed=False)
     return tuple(_collect(name, arrays) for name, arrays in zip(SCENARIOS, found, strict=True))
+
+
+def explored(store: Store) -> bool:
+    """Tell whether a folder has all scenarios already."""
+    return all(_part(name) in store for name in SCENARIOS)
+
+
+def _part(name: str) -> str:
+    return f"exploration--{name.replace(' ', '-')}"
 
 
 def _collect(name: str, arrays: Arrays) -> Exploration:

@@ -22,7 +22,7 @@ class Mutation:
     ----------
     id : str
     target : str
-        Function of :mod:`stbmta.theory`.
+        Function of :mod:`stbmta.theory`, or with its full name.
     what : str
         What is changed.
     change : callable
@@ -102,6 +102,14 @@ def _birge_lower(t: Any, dim: Any, mean_norm: Any = 0.0, scale: Any = 1.0) -> An
     return right - 2 * scale * np.sqrt((_array(mean_norm) ** 2 + scale**2 * dim) * _array(t))
 
 
+def _same_noise(right: Function) -> Function:
+    def wrong(s: Any, *args: Any, **kwargs: Any) -> Any:
+        parts = right(s, *args, **kwargs)
+        return parts._replace(truth=replace(parts.truth, means=2 * s.means - parts.truth.means))
+
+    return wrong
+
+
 def _bousquet_without_expectation(t: Any, variance: Any, L: Any, expectation: Any) -> Any:
     return np.sqrt(2 * _array(variance) * t) + L * _array(t) / 3
 
@@ -128,6 +136,7 @@ _FALSE = (
      lambda f: lambda g, tau, n: f(g, tau, n) + 4 * (1 - _array(g)) * _array(n) / _others(n)),
     ("average-no-covering", _T + "average_independent", "covering number dropped",
      _instead(lambda tau, covering, n_bags, *, simplified=True: _array(tau) / (1 + _array(tau)))),
+    ("average-half", _T + "average_independent", "half of it", _times(0.5)),
     ("radius-double", _T + "covering_radius", "sqrt(tau') in place of sqrt(tau') / 2", _times(2.0)),
     ("radius-of-tau", _T + "covering_radius", "tau in place of tau'",
      lambda f: lambda near, sigma=1.0: f(3 * _array(near), sigma)),
@@ -139,6 +148,7 @@ _FALSE = (
      lambda f: lambda w, mu, mse: f(w, np.zeros_like(mu), mse)),
     ("split-for-free", _T + "bound_after_split", "price of splitting dropped",
      lambda f: lambda tau, n, fraction=0.5: f(tau, n, 1.0)),
+    ("fission-same-noise", "stbmta.fission.fission", "X'' = X + e / a in place of X - e / a", _same_noise),
     ("waterfill-half-distance", "sharp.waterfill", "half of the distances",
      lambda f: lambda d, s2: f(_array(d) / 2, s2)),
     # Theorem 2 and its sharper version
@@ -149,6 +159,7 @@ _FALSE = (
      _instead(lambda tau: np.minimum(_array(tau), 1.0))),
     ("same-data-average-no-covering", _T + "average_same_data", "covering number dropped",
      _instead(lambda tau, covering, n_bags: 2 * (tau + tau / (1 + _array(tau))))),
+    ("same-data-average-half", _T + "average_same_data", "half of it", _times(0.5)),
     ("risk-same-data-no-tau", _T + "risk_same_data", "tau dropped",
      lambda f: lambda g, tau, n: f(g, tau, n) - 2 * _array(tau)),
     ("condition-swapped", _T + "compatible", "tau' >= tau",
@@ -162,6 +173,7 @@ _FALSE = (
     # Gaussian proposition as printed
     ("zeta-1.5", _G + "zeta", "1.5 sqrt(delta) in place of 4 sqrt(delta)", _instead(_zeta(1.5))),
     ("C-650", _G + "tau_min", "C = 650 in place of 1000", _with(C=650.0)),
+    ("C-600", _G + "tau_min", "C = 600 in place of 1000", _with(C=600.0)),
     ("C-500", _G + "tau_min", "C = 500 in place of 1000", _with(C=500.0)),
     ("delta-no-union", _G + "delta", "no union over pairs",
      lambda f: lambda n_bags, dim, alpha: f(1.0, dim, alpha) + 0 * _array(n_bags)),
@@ -173,6 +185,8 @@ _FALSE = (
     ("inner-step-half", _G + "inner_excess", "half of it", _times(0.5)),
     ("norm-step-printed", _G + "norm_excess", "2 tau / C, as printed", _with(printed=True)),
     ("scale-root-d", _G + "covering_scale", "power 1/2 of log B", _with(printed=True)),
+    ("stated-tenth", _G + "stated_probabilities", "alpha / 10 in place of alpha",
+     lambda f: lambda alpha: f(_array(alpha) / 10)),
     ("level-C-any-threshold", _G + "event_probabilities", "P(C) / 1000", _probabilities_without("C")),
     ("level-B-any-threshold", _G + "event_probabilities", "P(B) / 1000", _probabilities_without("B")),
     # Exact versions
@@ -182,6 +196,8 @@ _FALSE = (
      _instead(lambda n_bags, family="all": _array(n_bags) ** 2)),
     ("noncentrality-double", _G + "exact_zeta", "noncentrality tau d in place of tau d / 2",
      lambda f: lambda tau, *args, **kw: f(2 * _array(tau), *args, **kw)),
+    ("exact-zeta-125-percent-alpha", _G + "exact_zeta", "1.25 alpha in place of alpha",
+     lambda f: lambda tau, n_bags, dim, alpha, **kw: f(tau, n_bags, dim, 1.25 * _array(alpha), **kw)),
     ("power-at-zero", _G + "exact_zeta_power", "tau' = 0", lambda f: lambda tau, *args, **kw: f(0.0, *args, **kw)),
     ("exact-tau-90-percent", _G + "exact_tau", "0.9 of it", _times(0.9)),
     ("exact-dim-90-percent", _G + "exact_dim", "0.9 of it", _times(0.9)),
@@ -193,12 +209,12 @@ _FALSE = (
      lambda f: lambda zeta, n_bags, dim, alpha: f(zeta, 2, dim, alpha)),
     ("lower-tau-no-union", _G + "lower_tau", "no union over pairs",
      lambda f: lambda zeta, n_bags, dim, alpha: f(zeta, 2, dim, alpha)),
-    ("probability-A-half", _G + "exact_event_probabilities", "P(A) / 1000", _probabilities_without("A")),
+    ("probability-A-thousandth", _G + "exact_event_probabilities", "P(A) / 1000", _probabilities_without("A")),
     ("pvalue-half-variance", "pvalues.gaussian_similarity", "half of the variance",
      lambda f: lambda s, dim, v, r2: f(s, dim, v / 2, r2)),
     ("pvalue-other-tail", "pvalues.gaussian_difference", "the other tail",
      lambda f: lambda *args: 1 - f(*args)),
-    ("kernel-radius-normal-tail", "pvalues.kernel_similarity", "half of the standard deviation",
+    ("kernel-radius-half-deviation", "pvalues.kernel_similarity", "half of the standard deviation",
      lambda f: lambda u, v, r2: f(u, _array(v) / 4, r2)),
     ("permutation-without-itself", "pvalues.permutation", "# / R in place of (1 + #) / (1 + R)",
      _instead(lambda t, draws: (draws >= _array(t)[..., np.newaxis]).mean(axis=-1))),
@@ -217,7 +233,7 @@ _FALSE = (
     ("birge-lower-one-mean", _C + "gaussian_sq_norm_lower", "|mu|^2 in place of 2 |mu|^2", _instead(_birge_lower)),
     ("pair-upper-half", _C + "pair_distance_upper", "sqrt(t / d) in place of 2 sqrt(t / d)",
      lambda f: lambda t, *args: f(_array(t) / 4, *args)),
-    ("pair-lower-quarter", _C + "pair_distance_lower", "1.8 sqrt(t / d) in place of 4 sqrt(t / d)",
+    ("pair-lower-1.8", _C + "pair_distance_lower", "1.8 sqrt(t / d) in place of 4 sqrt(t / d)",
      lambda f: lambda t, *args: f((1.8 / 4) ** 2 * _array(t), *args)),
     # Bounded setting
     ("q-sigma-0.4", "bounded.q_sigma", "0.4 of it", _times(0.4), _Q),
@@ -229,6 +245,15 @@ _FALSE = (
     ("mean-square-printed", _C + "mean_sq_norm_lower", "variance L^2 tr(Sigma), as printed", _with(printed=True)),
     ("expected-norm-90-percent", _C + "expected_norm_bounds", "0.9 of the upper bound",
      lambda f: lambda *args: (f(*args)[0], 0.9 * f(*args)[1])),
+    ("expected-norm-lower-125-percent", _C + "expected_norm_bounds", "1.25 of the lower bound",
+     lambda f: lambda *args: (1.25 * f(*args)[0], f(*args)[1])),
+    ("bounded-norm-lower-double", _C + "bounded_norm_lower", "twice as much", _times(2.0)),
+    ("bounded-sq-norm-upper-half", _C + "bounded_sq_norm_upper", "half of it", _times(0.5)),
+    ("bounded-sq-norm-lower-double", _C + "bounded_sq_norm_lower", "twice as much", _times(2.0)),
+    ("bounded-inner-0.001", _C + "bounded_inner_upper", "0.001 of it", _times(0.001)),
+    ("bounded-inner-0.1", _C + "bounded_inner_upper", "0.1 of it", _times(0.1)),
+    ("u-upper-half", _C + "u_statistic_upper", "half of it", _times(0.5)),
+    ("u-lower-double", _C + "u_statistic_lower", "twice as much", _times(2.0)),
     ("r-4.5", "bounded.r", "4.5 in place of 5", lambda f: lambda *args: 0.9 * f(*args)),
     ("144-to-100", "bounded.smallest_tau", "100 in place of 144", _times(100 / 144)),
     ("kernel-prime-half", "bounded.tau_prime", "tau / 2 in place of tau / 4", _times(2.0)),
@@ -241,6 +266,8 @@ _FALSE = (
     ("miss-2", "bounded.pair_error", "2 exp(-t), as printed", _with(printed=True)),
     ("level-no-union", "bounded.t", "log(14 / alpha)", lambda f: lambda alpha, n_bags: f(alpha, 1.0)),
     # Estimators and Gram matrices
+    ("risk-sign-of-weight", "stbmta.tuning.unbiased_risk", "- 2 w_i s^2 in place of + 2 w_i s^2",
+     lambda f: lambda W, s, *, mse: f(W, s, mse=mse) - 4 * W.diagonal() * mse),
     ("biased-distance", "dimension.u_statistic", "V-statistic in place of U", _instead(_biased_distance)),
     ("naive-error-N", "dimension.naive_mse", "N in place of N - 1",
      lambda f: lambda gram: f(gram) * (len(gram) - 1) / len(gram)),
@@ -264,6 +291,8 @@ _FALSE = (
 
 _TRUE = (
     ("norm-lower-1", _C + "gaussian_norm_lower", "sqrt(2 t) in place of 2 sqrt(2 t)", _instead(_norm_lower(1.0))),
+    ("average-double", _T + "average_independent", "twice as much", _times(2.0)),
+    ("same-data-average-double", _T + "average_same_data", "twice as much", _times(2.0)),
     ("zeta-2", _G + "zeta", "2 sqrt(delta) in place of 4 sqrt(delta)", _instead(_zeta(2.0))),
     ("C-700", _G + "tau_min", "C = 700 in place of 1000", _with(C=700.0)),
     ("delta-log-B", _G + "delta", "log B in place of 2 log B",

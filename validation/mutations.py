@@ -1,9 +1,8 @@
 """Could the checks have failed? Deliberately wrong formulas, and what caught each.
 
-A mutation takes the place of one function of :mod:`stbmta.theory` while checks run. Those that make a statement false
-must be caught by a check of that statement. Those that stay within the slack of a loose bound leave it true: nature
-cannot refute them, and no check may claim to. Where a formula was changed but no statement became false, only the
-algebra between formulas can notice, and the report says so.
+A mutation takes the place of one function while checks run. Those that make a statement false must be caught by a check
+of that statement. Those that stay within the slack of a loose bound leave it true: nature cannot refute them, and no
+check of a statement may claim to. Algebra notices that the formula was changed, and the report says so.
 """
 
 import json
@@ -20,7 +19,7 @@ import numpy as np
 from stbmta import __version__
 from stbmta.files import atomic_write
 
-from .catalog import CHECKS, cells, find
+from .catalog import CHECKS, cells, find, locate
 from .check import Check, judge
 from .mutation_list import MUTATIONS, Mutation
 from .run import ERROR, part_name
@@ -29,7 +28,12 @@ from .runner import Arrays, Part, Store, generator, run_parts
 __all__ = ["MutationReport", "MutationResult", "applied", "checks_of", "mutate"]
 
 MutationStatus = Literal[
-    "caught", "caught by algebra", "survived, as it must", "missed", "caught, though true"
+    "caught",
+    "caught by algebra",
+    "true, caught by algebra",
+    "missed",
+    "true, unnoticed",
+    "caught, though true",
 ]
 
 
@@ -51,16 +55,30 @@ class MutationResult:
     @property
     def status(self) -> MutationStatus:
         """Whether the mutation was treated as it should be."""
+        if self.mutation.harmless and self.statements:
+            return "caught, though true"
         if self.mutation.harmless:
-            return "caught, though true" if self.statements else "survived, as it must"
+            return "true, caught by algebra" if self.algebra else "true, unnoticed"
         if self.statements:
             return "caught"
         return "caught by algebra" if self.algebra else "missed"
 
     @property
     def good(self) -> bool:
-        """False statements caught, true ones left alone."""
-        return self.status not in ("missed", "caught, though true")
+        """Caught, and true statements by algebra alone."""
+        return self.status not in ("missed", "true, unnoticed", "caught, though true")
+
+    @property
+    def how(self) -> str:
+        """Say in words what caught it."""
+        return {
+            "caught": "refuted by",
+            "caught by algebra": "no experiment refutes it; differs from the formula:",
+            "true, caught by algebra": "true, so nothing can refute it; differs from the formula:",
+            "missed": "caught by nothing",
+            "true, unnoticed": "true, and differs from the formula unnoticed",
+            "caught, though true": "true, but refuted by",
+        }[self.status]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,12 +103,14 @@ class MutationReport:
         """Give everything as JSON has it."""
         return {
             "seed": self.seed,
+            "version": __version__,
             "mutations": [
                 {
                     "id": r.mutation.id,
                     "function": r.mutation.target,
                     "change": r.mutation.what,
                     "status": r.status,
+                    "how": r.how,
                     "caught_by": [*r.statements, *r.algebra],
                 }
                 for r in self.results
@@ -108,7 +128,7 @@ class MutationReport:
         counts: dict[str, int] = {}
         for result in self.results:
             counts[result.status] = counts.get(result.status, 0) + 1
-        return f"{len(self.results)} mutations: " + ", ".join(f"{n} {s}" for s, n in sorted(counts.items()))
+        return f"{len(self.results)} mutations: " + "; ".join(f"{n} {s}" for s, n in sorted(counts.items()))
 
 
 def mutate(
@@ -176,7 +196,7 @@ def checks_of(mutation: Mutation) -> tuple[Check, ...]:
     --------
     >>> rough = next(m for m in MUTATIONS if m.id == "rough-no-variance")
     >>> [check.id for check in checks_of(rough)]
-    ['rough']
+    ['rough', 'algebra-theorems-rough-bound']
     """
     functions = {mutation.target, *mutation.through}
     return tuple(check for check in CHECKS if not check.erratum and functions & set(check.functions))
@@ -212,14 +232,14 @@ def applied(mutation: Mutation) -> Iterator[None]:
     >>> float(theorems.rough_bound(0.5, 3))
     0.625
     """
-    module, name = mutation.target.rsplit(".", 1)
-    right = getattr(import_module(f"stbmta.theory.{module}"), name)
+    module, name = locate(mutation.target)
+    right = getattr(import_module(module), name)
     wrong: Callable[..., Any] = mutation.change(right)
     # Modules import functions from each other by name: each of them has its own reference.
     holders = [
         holder
         for key, holder in list(sys.modules.items())
-        if key.startswith("stbmta.theory") and vars(holder).get(name) is right
+        if key.startswith("stbmta.") and vars(holder).get(name) is right
     ]
     for holder in holders:
         setattr(holder, name, wrong)

@@ -165,27 +165,44 @@ def bounds_figure(checks: Sequence[Check]) -> str:
         A PNG image in base64.
     """
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
-    figure = Figure(figsize=(8.6, 2.9))
+    names = sorted({r["regime"] for check in checks for r in check["regimes"]}, key=_dimension_first)
+    rows = {name: row for row, name in enumerate(names)}
+    figure = Figure(figsize=(8.6, 0.16 * len(names) + 1.1))
     panels = figure.subplots(1, len(checks), sharey=True, squeeze=False)[0]
     for axes, check in zip(panels, checks, strict=True):
-        regimes = sorted((r for r in check["regimes"] if r["factor"]), key=lambda r: r["factor"])
-        place = np.arange(len(regimes))
-        bound = np.array([r["factor"] for r in regimes])
-        error = np.array([r["observed"] for r in regimes]) * bound
-        axes.fill_between(place, bound, 1e3, step="mid", color="#F6DCC8", linewidth=0)
-        axes.step(place, bound, where="mid", color=COLORS["violated"], linewidth=1, label="bound")
-        axes.plot(place, error, "o", color=COLORS["holds"], markersize=3.5, label="largest error")
-        axes.axhline(1, color="0.5", linewidth=0.8, linestyle=":")
-        axes.set_yscale("log")
-        axes.set_ylim(0.008, 30)
-        axes.set_xticks([])
+        for regime in check["regimes"]:
+            if not regime["factor"]:
+                continue
+            row, bound = rows[regime["regime"]], regime["factor"]
+            error, hollow = regime["observed"] * bound, regime["vacuous"]
+            color = COLORS["vacuous" if hollow else "violated"]
+            axes.plot([error, bound], [row, row], color="0.85", linewidth=1, zorder=0)
+            axes.plot(bound, row, "D", color=color, fillstyle="none" if hollow else "full", markersize=3.5)
+            axes.plot(error, row, "o", color=COLORS["holds"], markersize=3.5)
+        axes.axvline(1, color="0.5", linewidth=0.8, linestyle=":")
+        axes.set_xscale("log")
         axes.set_title(check["id"], fontsize=8.5)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.set_xlabel(f"{len(regimes)} regimes, by bound")
-    panels[0].set_ylabel("error / naive error")
-    panels[0].legend(frameon=False, loc="upper left")
+        axes.grid(axis="y", color="0.95")
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right", "left"]].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlabel("over the naive error")
+    panels[0].set_yticks(range(len(names)), names, fontsize=7)
+    panels[0].set_ylim(len(names) - 0.4, -0.6)
+    marks = (("o", COLORS["holds"], "largest error"), ("D", COLORS["violated"], "bound"))
+    handles = [
+        Line2D([], [], marker=m, color=c, linestyle="none", markersize=4, label=text) for m, c, text in marks
+    ]
+    figure.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 0.0), frameon=False)
     return _png(figure)
+
+
+def _dimension_first(name: str) -> tuple[float, str, str]:
+    """Order regimes named "model, d = 1e6, thresholds" by dimension, then by model."""
+    model, dim, thresholds = name.rsplit(", ", 2)
+    return float(dim.removeprefix("d = ")), thresholds, model
 
 
 @_small_letters
@@ -211,7 +228,10 @@ def printed_figure(checks: Sequence[Check]) -> str:
     ):
         dims = [float(r["regime"].removeprefix("d = ")) for r in check["regimes"]]
         values = [max(r["tightness"], 1e-20) for r in check["regimes"]]
-        axes.plot(dims, values, marker=marker, color=color, markersize=4, linewidth=1, label=check["id"])
+        faces = ["white" if r["vacuous"] else color for r in check["regimes"]]
+        axes.plot(dims, values, color=color, linewidth=1, zorder=1)
+        axes.scatter(dims, values, marker=marker, facecolors=faces, edgecolors=color, s=18, zorder=2)
+        axes.plot([], [], marker=marker, color=color, markersize=4, linewidth=1, label=check["id"])
     axes.axhline(1, color="black", linewidth=0.8)
     axes.set_xscale("log")
     axes.set_yscale("log")

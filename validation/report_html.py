@@ -9,7 +9,8 @@ from typing import Any
 
 from stbmta.files import atomic_write
 
-from .catalog import coverage, erratum_number, find
+from .catalog import coverage
+from .errata import errata
 from .report_figures import COLORS, bounds_figure, printed_figure, rates_figure, tightness_figure
 
 __all__ = ["page", "write"]
@@ -32,15 +33,17 @@ code { font-size: .85em; white-space: nowrap; } details { margin: .4rem 0; } sum
 nav a { margin-right: 1rem; }
 """
 
-_TAGS = {
-    **COLORS,
-    "erratum not seen": COLORS["undecided"],
+MUTATION_TAGS = {
     "caught": COLORS["holds"],
-    "caught by algebra": "#009E73",
-    "survived, as it must": "#767676",
+    "caught by algebra": "#007A5A",
+    "true, caught by algebra": "#767676",
     "missed": COLORS["violated"],
+    "true, unnoticed": COLORS["violated"],
     "caught, though true": COLORS["violated"],
 }
+"""Colors of what can become of a mutation."""
+
+_TAGS = {**COLORS, "erratum not seen": COLORS["violated"], **MUTATION_TAGS}
 
 _DARK = {"known erratum"}  # tags too bright for white letters
 
@@ -84,14 +87,15 @@ def page(results: Data | None, mutations: Data | None) -> str:
 
     Examples
     --------
-    >>> "<title>" in page(None, {"seed": 0, "mutations": []})
+    >>> "<title>" in page(None, {"seed": 0, "version": "1", "mutations": []})
     True
     """
-    parts = ["<h1>Does the theory hold?</h1>"]
+    title = "Does the theory hold?" if results is not None else "Deliberately wrong formulas"
+    parts = [f"<h1>{title}</h1>"]
     if results is not None:
         parts += [_head(results), _navigation(results, mutations), _overview(results), _errata(results)]
     if mutations is not None:
-        parts.append(_mutations(mutations))
+        parts.append(_mutations(mutations, opened=results is None))
     if results is not None:
         parts += [_exploration(results), _families(results), _coverage()]
     body = "\n".join(parts)
@@ -112,6 +116,8 @@ def _head(results: Data) -> str:
         if bad
         else "<b>No statement is violated</b> beyond the known errata of the paper."
     )
+    unseen = counts.get("erratum not seen", 0)
+    sentence += f" <b>{unseen} known errata did not show.</b>" if unseen else ""
     tiles = "".join(
         f'<div class="tile" style="border-top-color:{_TAGS[status]}"><b>{count}</b>{escape(status)}</div>'
         for status, count in counts.items()
@@ -124,8 +130,8 @@ def _head(results: Data) -> str:
 rate had to be counted, its Clopper-Pearson interval decides: <b>holds</b> if the whole interval is within what is
 claimed, <b>violated</b> if it is outside, <b>undecided</b> otherwise. All intervals together are wrong with probability
 at most {results["error_probability"]:g}. A regime is <b>vacuous</b> where the statement says nothing: a probability
-of at most one, or an error no smaller than that of the naive means. Run: {results["scale"]}, seed {results["seed"]},
-stbmta {escape(results["version"])}.</p>"""
+of at most one, an error no smaller than that of the naive means, or a bound that nothing can cross.
+Run: {results["scale"]}, seed {results["seed"]}, stbmta {escape(results["version"])}.</p>"""
 
 
 def _navigation(results: Data, mutations: Data | None) -> str:
@@ -143,8 +149,8 @@ def _overview(results: Data) -> str:
     if theorems:
         parts.append(
             "<p>The error that each theorem bounds, and the bound, both over the error of the naive means; worst bag "
-            "(with neighbors) of all trials in which no excluded event happened. Below the dotted line a bound "
-            "promises an improvement. "
+            "(with neighbors) of all trials in which no excluded event happened. Left of the dotted line a bound "
+            "promises an improvement; hollow bounds promise none. "
             "Theorem 1 is attained; Theorem 2 loses a factor of two and more unless everything points the same way "
             "(<code>theorem-2-aligned</code>).</p>" + _image(bounds_figure(theorems), "errors and bounds")
         )
@@ -152,7 +158,8 @@ def _overview(results: Data) -> str:
     if printed:
         parts.append(
             "<p>The Gaussian proposition as printed, by exact laws, worst over 2 to a million bags. It is true "
-            "with room to spare; missed pairs (B) near d = 10^4 come closest. Ratios below 1e-20 are drawn there.</p>"
+            f"with room to spare; {_closest(printed)} Hollow points are vacuous: the smallest tau exceeds 4. Ratios "
+            "below 1e-20 are drawn there.</p>"
             + _image(printed_figure(printed), "probabilities against the dimension")
         )
     counted = [check for check in results["checks"] if check["family"] == "Exact versions"]
@@ -168,53 +175,67 @@ def _overview(results: Data) -> str:
 _SIDES = ("individual", "average")
 
 
+def _closest(checks: Sequence[Data]) -> str:
+    """Say where a stated probability is nearest to the exact one."""
+    places = [
+        (r["tightness"], c["id"], r["regime"]) for c in checks for r in c["regimes"] if not r["vacuous"]
+    ]
+    ratio, name, regime = max(places)
+    return f"{_code(name)} at {escape(regime)} comes closest, with {ratio:.2g} of what is stated."
+
+
 def _errata(results: Data) -> str:
+    head = '<h2 id="errata">Known errata</h2>'
+    statuses = {check["id"]: check["status"] for check in results["checks"] if check["erratum"]}
+    if not statuses:
+        return head + "<p>None among the checks of this run.</p>"
     rows = [
         (
-            _code(check["id"]) + f"<br>{erratum_number(find(check['id']))}",
-            escape(", ".join(check["labels"])),
-            escape(check["title"]),
-            escape(check["erratum"]),
-            _tag(check["status"]),
+            erratum.number,
+            escape(", ".join(erratum.labels)),
+            escape(erratum.what),
+            "<br>".join(_code(name) for name in erratum.refuted_by)
+            or f"<i>{escape(erratum.reason)}</i> " + ", ".join(_code(name) for name in erratum.see),
+            " ".join(dict.fromkeys(_tag(statuses[name]) for name in erratum.refuted_by if name in statuses)),
         )
-        for check in results["checks"]
-        if check["erratum"]
+        for erratum in errata()
     ]
-    if not rows:
-        return '<h2 id="errata">Known errata</h2><p>None among the checks of this run.</p>'
     return (
-        '<h2 id="errata">Known errata</h2><p>What the paper prints, shown to be false by a counterexample. '
-        "The corrected versions are among the checks that hold. None of these errors reaches a theorem. Numbers are "
-        "those of docs/errata.md.</p>" + _table(("check", "label", "as printed", "what is wrong", ""), rows)
+        f"{head}<p>All errata of docs/errata.md. Where the paper prints something false, a check tries it and must "
+        "find a counterexample; the corrected version is among the checks that hold. One erratum reaches a theorem: "
+        "E1, the condition on tau' of Theorem 2, has to be turned round. E20 concerns a single point of a proposition. "
+        "All others are in proofs, in remarks, in experiments, or outside the domain of a statement.</p>"
+        + _table(("number", "label", "what is wrong", "counterexample, or why there is none", ""), rows)
     )
 
 
-def _mutations(data: Data) -> str:
+def _mutations(data: Data, *, opened: bool) -> str:
     rows = [
         (
             _code(row["id"]),
             f"{escape(row['change'])}<br>{_code(row['function'])}",
             _tag(row["status"]),
-            ", ".join(_code(name) for name in row["caught_by"][:3])
+            f"{escape(row['how'])} "
+            + ", ".join(_code(name) for name in row["caught_by"][:3])
             + (f" and {len(row['caught_by']) - 3} more" if len(row["caught_by"]) > 3 else ""),
         )
         for row in data["mutations"]
     ]
-    false = [
-        row
-        for row in data["mutations"]
-        if row["status"] not in ("survived, as it must", "caught, though true")
-    ]
-    caught = sum(row["status"] != "missed" for row in false)
+    counts = {status: sum(row["status"] == status for row in data["mutations"]) for status in MUTATION_TAGS}
+    bad = sum(counts[status] for status in ("missed", "true, unnoticed", "caught, though true"))
+    verdict = f"{bad} were not treated as they should be." if bad else "All were caught."
     return (
-        '<h2 id="mutations">Could it have failed?</h2><p>The same checks were run against deliberately wrong formulas. '
-        f"Of {len(false)} that make a statement false, {caught} were caught. Others stay within the slack of a loose "
-        "bound: the statement stays true, so nothing can refute it, and the checks do not claim that the printed "
-        "constants are the best. “By algebra” means that formulas disagree with each other, though "
-        "no experiment could tell.</p>"
-        f"<details><summary>{len(rows)} mutations</summary>"
+        '<h2 id="mutations">Could it have failed?</h2><p>The same checks were run against '
+        f"{len(rows)} deliberately wrong formulas. <b>{verdict}</b></p><ul>"
+        f"<li>{counts['caught']} make a statement false, and a check of that statement found a counterexample.</li>"
+        f"<li>{counts['true, caught by algebra']} stay within the slack of a loose bound. The statement stays true, so "
+        "nothing can refute it, and the checks do not claim that the printed constants are the best. What notices is "
+        "algebra: the function differs from the formula.</li>"
+        f"<li>{counts['caught by algebra']} are not known to be true, but no experiment here refutes them. Algebra "
+        "notices these too.</li></ul>"
+        f"<details{' open' if bad or opened else ''}><summary>{len(rows)} mutations</summary>"
         + _table(("mutation", "change", "", "caught by"), rows)
-        + "</details>"
+        + f"</details><p>Seed {data['seed']}, stbmta {escape(data['version'])}.</p>"
     )
 
 

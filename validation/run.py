@@ -12,7 +12,7 @@ from stbmta.files import atomic_write
 
 from .catalog import CHECKS, TRIALS, cells, find, select
 from .check import Check, Finding, Outcome, Scale, judge
-from .exploration import Exploration, explore
+from .exploration import Exploration, explore, explored
 from .runner import Arrays, Part, Store, generator, run_parts
 
 __all__ = ["ERROR", "Report", "Status", "outcome", "run_cell", "validate"]
@@ -64,6 +64,11 @@ class Report:
     def violated(self) -> tuple[Check, ...]:
         """Checks with an unexpected counterexample."""
         return tuple(check for check in self.checks if self.status(check) == "violated")
+
+    @property
+    def good(self) -> bool:
+        """Whether no statement is violated and every known erratum shows."""
+        return not any(self.status(check) in ("violated", "erratum not seen") for check in self.checks)
 
     def tightness(self, check: Check) -> float:
         """Largest observed / bound over the regimes where the statement says something."""
@@ -131,7 +136,8 @@ def validate(
         About half a minute, ten minutes, hours.
     seed : int, default=0
     only : sequence of str
-        Ids of checks, or beginnings of ids; all by default.
+        Ids of checks, or beginnings of ids; all by default. The report has these, and other checks that the folder
+        has whole.
     jobs : int, optional
         Number of processes. It does not change the result.
     resume : bool, default=False
@@ -149,7 +155,23 @@ def validate(
     checks = select(tuple(only))
     settings = {"experiment": "validate", "scale": scale, "seed": seed, "version": __version__}
     store = Store(out, settings, resume=resume)
-    parts = [
+    run_parts(store, _parts(scale, seed, checks), what="checking", jobs=jobs, timed=False)
+    whole = tuple(c for c in CHECKS if all(part.name in store for part in _parts(scale, seed, (c,))))
+    level = ERROR / _random_cells(scale)
+    outcomes = tuple(
+        outcome(check, regime, Finding.from_arrays(store.load(part_name(check.id, regime.name))), level)
+        for check, regime in cells(scale, whole)
+    )
+    wanted = not only or explored(store)
+    exploration = explore(store, scale=scale, seed=seed, jobs=jobs) if wanted else ()
+    report = Report(scale=scale, seed=seed, outcomes=outcomes, exploration=exploration)
+    with atomic_write(store.folder / "results.json", "w") as file:
+        json.dump(report.to_dict(), file, indent=1)
+    return report
+
+
+def _parts(scale: Scale, seed: int, checks: tuple[Check, ...]) -> list[Part]:
+    return [
         Part(
             name=part_name(check.id, regime.name),
             work=run_cell,
@@ -157,17 +179,6 @@ def validate(
         )
         for check, regime in cells(scale, checks)
     ]
-    found = run_parts(store, parts, what="checking", jobs=jobs, timed=False)
-    level = ERROR / _random_cells(scale)
-    outcomes = tuple(
-        outcome(check, regime, Finding.from_arrays(arrays), level)
-        for (check, regime), arrays in zip(cells(scale, checks), found, strict=True)
-    )
-    exploration = () if only else explore(store, scale=scale, seed=seed, jobs=jobs)
-    report = Report(scale=scale, seed=seed, outcomes=outcomes, exploration=exploration)
-    with atomic_write(store.folder / "results.json", "w") as file:
-        json.dump(report.to_dict(), file, indent=1)
-    return report
 
 
 def outcome(check: Check, regime: Any, finding: Finding, level: float) -> Outcome:

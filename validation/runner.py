@@ -10,12 +10,14 @@ import signal
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -123,8 +125,14 @@ class Store:
 
     def load(self, name: str) -> Arrays:
         """Read the arrays of a part."""
-        with np.load(self._path(name), allow_pickle=False) as file:
-            return dict(file)
+        path = self._path(name)
+        try:
+            with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+                return dict(file)
+        except (BadZipFile, EOFError, ValueError) as error:
+            raise ValueError(
+                f"{str(path)!r} is damaged ({error}); delete it and go on with --resume."
+            ) from error
 
 
 def run_parts(
@@ -165,15 +173,36 @@ def run_parts(
 def _run_processes(
     store: Store, parts: Sequence[Part], workers: int, timed: bool, advance: Callable[[], None]
 ) -> None:
+    others = active_children()
     # A fresh interpreter each: forking a process with running threads is not safe.
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_prepare_worker)
+    running: dict[Future[Arrays], Part] = {}
     try:
-        running = {pool.submit(_do, part, timed): part for part in parts}
+        running |= {pool.submit(_do, part, timed): part for part in parts}
         for future in as_completed(running):
             store.save(running[future].name, future.result())
             advance()
-    finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown()
+    except BrokenProcessPool as error:
+        raise ChildProcessError(
+            "a worker process was killed, perhaps for want of memory. What is done is kept: go on with --resume, and "
+            "with fewer --jobs."
+        ) from error
+    except BaseException:
+        # Waiting for the parts in flight could take minutes: keep what is done, and end the workers.
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in active_children():
+            if worker not in others:
+                worker.terminate()
+        _keep_done(store, running)
+        raise
+
+
+def _keep_done(store: Store, running: Mapping[Future[Arrays], Part]) -> None:
+    """Save what came in while something else was going on."""
+    for future, part in running.items():
+        if future.done() and not future.cancelled() and not future.exception() and part.name not in store:
+            store.save(part.name, future.result())
 
 
 def _prepare_worker() -> None:

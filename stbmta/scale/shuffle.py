@@ -17,7 +17,7 @@ from ..inputs import as_labels
 from ..jit import moments, packing
 from ..kernels import Kernel, Precomputed
 from ..statistics import BagStatistics, statistics_from_sums
-from ..sums import PIECE, content_prints, order_by_contents
+from ..sums import content_prints, longest_piece, order_by_contents
 from .distributed import results
 from .distributed_sums import RemoteSide, block_rows, cut_blocks, run_rectangles
 from .stream import BagStream, Partition, frame_blocks
@@ -74,7 +74,8 @@ def stream_statistics(
     dim = len(indexes[0].low)
     order = order_by_contents(sizes, prints)
     offsets = np.r_[0, np.cumsum(sizes[order])]
-    side = Side.cut(np.empty((0, dim)), np.empty(0), offsets, np.arange(len(sizes)), PIECE)
+    bags = np.arange(len(sizes))
+    side = Side.cut(np.empty((0, dim)), np.empty(0), offsets, bags, longest_piece(dim))
     blocks, groups = cut_blocks(side.pieces, side.bag, block_rows(client, int(offsets[-1]), dim))
     # A bag that is longer than a block has its rows cut among several.
     rows = np.array([side.pieces[b] for _, b in blocks])

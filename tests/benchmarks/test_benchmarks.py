@@ -154,6 +154,15 @@ def a_race(work, n_threads=1, **ratios):
     )
 
 
+def test_absent_peers_are_named():
+    def absent(*races):
+        return report.Bench(machine={}, limits=RATES, races=list(races)).not_raced()
+
+    assert absent(a_race("W1", loop=60, scipy=6, sklearn=5)) == ["JAX", "torch, hand-tuned"]
+    assert absent(a_race("W1", loop=60, scipy=6, sklearn=5, jax=3, torch=2)) == []
+    assert absent(a_race("L1", numpy=3)) == []
+
+
 def test_promises_at_their_edges():
     """Each is kept exactly at its bound, and broken just beyond it."""
     least = {"loop": 60, "scipy": 6, "sklearn": 5, "jax": 3, "torch": 2}

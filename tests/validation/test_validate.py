@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,14 @@ from typer.testing import CliRunner
 
 from stbmta import cli
 from stbmta.validation import report_html
+from stbmta.validation.catalog import find
+from stbmta.validation.errata import errata
 from stbmta.validation.mutation_list import MUTATIONS
 from stbmta.validation.mutations import applied, mutate
 from stbmta.validation.run import validate
 
 runner = CliRunner()
-SOME = ["--check", "theorem-1-random", "--check", "exact-tau", "--check", "exact-norm"]
+SOME = ["--check", "theorem-1-random", "--check", "exact-tau-", "--check", "exact-norm"]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
@@ -63,6 +66,8 @@ def test_tight_statements_are_tight(quick):
     }
     for name in ("theorem-1-attained", "sharp-attained", "gram-frobenius-attained", "theorem-2-aligned"):
         assert 0.98 < tight[name] <= 1 + 1e-9
+    assert 0.4 < tight["needed-q-sigma"] < 0.5  # less than half of the printed constants is needed
+    assert 0.9 < tight["needed-bousquet-upper"] <= 1
     assert tight["gaussian-B"] > 1e-6  # the printed constant has little room near d = 1e4
 
 
@@ -127,6 +132,52 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(quick, tmp_path, how):
     assert contents(folder) == contents(tmp_path / "straight")
 
 
+def shown(report):
+    return report.to_dict()["checks"]
+
+
+def test_a_later_run_in_the_folder_keeps_what_it_shows(tmp_path):
+    first = validate(tmp_path, scale="quick", only=["theorem-1-star"], jobs=1)
+    both = validate(tmp_path, scale="quick", only=["rough"], jobs=1, resume=True)
+    assert [check.id for check in both.checks] == ["rough", "theorem-1-star"]
+    assert shown(both)[1:] == shown(first)
+    next((tmp_path / "parts").glob("rough*")).unlink()  # no longer whole
+    star = validate(tmp_path, scale="quick", only=["theorem-1-star"], jobs=1, resume=True)
+    assert shown(star) == shown(first)
+
+
+def test_an_erratum_that_does_not_show_ends_with_exit_code_one(tmp_path, monkeypatch):
+    hidden = replace(
+        find("gaussian-scale-printed"),
+        measure=find("gaussian-scale").measure,
+        regimes=find("gaussian-scale").regimes,
+    )
+    for module in ("catalog", "run"):
+        monkeypatch.setattr(f"stbmta.validation.{module}.CHECKS", (hidden, find("exact-norm")))
+    done = invoke("--quick", "--check", hidden.id, "--jobs", 1, "--out", tmp_path / "out")
+    assert done.exit_code == 1
+    assert "1 erratum not seen" in done.output
+    assert "1 known errata did not show" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_a_killed_worker_has_an_exit_code_of_its_own(tmp_path, monkeypatch):
+    def killed(*args, **kwargs):
+        raise ChildProcessError("a worker process was killed")
+
+    monkeypatch.setattr("stbmta.validation.run.run_parts", killed)
+    done = invoke("--quick", "--check", "rough", "--out", tmp_path / "out")
+    assert done.exit_code == 3
+    assert "a worker process was killed" in done.output
+
+
+def test_the_package_exports_validate():
+    from stbmta import validation
+
+    assert validation.validate is validate
+    with pytest.raises(AttributeError, match="no attribute 'valdiate'"):
+        _ = validation.valdiate
+
+
 def test_a_violated_statement_ends_with_exit_code_one(tmp_path):
     with applied(next(m for m in MUTATIONS if m.id == "bound-half")):
         done = invoke("--quick", "--check", "theorem-1-attained", "--jobs", 1, "--out", tmp_path / "out")
@@ -168,6 +219,7 @@ def test_verbose_shows_every_check(tmp_path):
     [
         (["--quick", "--full"], "not both"),
         (["--quick", "--check", "nonsense"], "no check 'nonsense'"),
+        (["--quick", "--check", ""], "no check ''"),
         (["--mutate", "--check", "rough"], "Give one of them"),
     ],
 )
@@ -193,19 +245,29 @@ def test_the_mutation_report_says_what_caught_what(tmp_path, monkeypatch):
     report = mutate(tmp_path / "m", only=FEW, jobs=1)
     assert report.good
     rows = report.to_frame().set_index("id")
-    assert rows.loc["rough-no-variance", "caught_by"] == ["rough"]
+    assert rows.loc["rough-no-variance", "caught_by"] == ["rough", "algebra-theorems-rough-bound"]
     assert rows.loc["level-no-union", "status"] == "caught by algebra"
-    assert rows.loc["total-7", "status"] == "survived, as it must"
-    assert report.summary() == "4 mutations: 2 caught, 1 caught by algebra, 1 survived, as it must"
+    assert rows.loc["total-7", "status"] == "true, caught by algebra"
+    assert "algebra-bounded-total-error" in rows.loc["total-7", "caught_by"]
+    assert report.summary() == "4 mutations: 2 caught; 1 caught by algebra; 1 true, caught by algebra"
     with pytest.raises(ValueError, match="there is no mutation 'x'"):
         mutate(tmp_path / "m", only=["x"], resume=True)
 
     chosen = tuple(m for m in MUTATIONS if m.id in FEW)
     monkeypatch.setattr("stbmta.validation.mutations.MUTATIONS", chosen)
+    monkeypatch.setenv("COLUMNS", "300")
     done = invoke("--mutate", "--jobs", 1, "--out", tmp_path / "n")
     assert done.exit_code == 0, done.output
     assert "4 mutations" in done.stdout
-    assert "Could it have failed?" in (tmp_path / "n" / "report.html").read_text()
+    assert "true, so nothing can refute it; differs from the formula: kernel-parts" in done.stdout
+    page = (tmp_path / "n" / "report.html").read_text()
+    for text in (
+        "<h1>Deliberately wrong formulas</h1>",
+        "All were caught.",
+        "Seed 0, stbmta",
+        "nothing can refute it",
+    ):
+        assert text in page
     data = json.loads(invoke("--mutate", "--jobs", 1, "--resume", "--json", "--out", tmp_path / "n").stdout)
     assert len(data["mutations"]) == 4
 
@@ -223,6 +285,26 @@ def test_the_page_needs_nothing_else_and_tells_all(quick):
     ):
         assert text in page
     assert page.count("data:image/png;base64,") >= 10
+
+
+def test_the_page_lists_every_erratum(quick):
+    page = (quick[0] / "report.html").read_text()
+    section = page[page.index('id="errata"') : page.index('id="exploration"')]
+    for erratum in errata():
+        assert f"<td>{erratum.number}</td>" in section
+        assert all(f"<code>{name}</code>" in section for name in (*erratum.refuted_by, *erratum.see))
+    assert "One erratum reaches a theorem: E1" in section
+    assert "E2, E3, E8" in quick[1].output
+
+
+def test_the_text_about_the_gaussian_figure_follows_the_results(quick):
+    checks = {c["id"]: c for c in json.loads((quick[0] / "results.json").read_text())["checks"]}
+    printed = [checks[f"gaussian-{event}"] for event in ("A", "B", "C", "Cprime")]
+    assert "gaussian-B</code> at d = 1e4 comes closest" in report_html._closest(printed)
+    nearer = [*printed, {"id": "x", "regimes": [{"tightness": 0.5, "regime": "d = 7", "vacuous": False}]}]
+    assert "x</code> at d = 7 comes closest, with 0.5" in report_html._closest(nearer)
+    hidden = [*printed, {"id": "x", "regimes": [{"tightness": 0.5, "regime": "d = 7", "vacuous": True}]}]
+    assert "gaussian-B" in report_html._closest(hidden)
 
 
 def test_a_page_of_a_single_check(tmp_path):

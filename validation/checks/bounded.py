@@ -1,16 +1,16 @@
-"""Concentration of bounded variables: exact binomial laws on the line, and drawn laws in many dimensions."""
+"""Concentration of bounded variables: exact binomial laws on the line."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from stbmta.theory import concentration
+from stbmta.theory import bounded, concentration
 
-from ..bounded_laws import LAWS, BoundedLaw, TwoPoint, u_statistics
-from ..check import Check, Finding, Regime, at_most_one, proportion
+from ..bounded_laws import TwoPoint, rademacher_norm
+from ..check import Check, Finding, Regime, at_most_one
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "concentration_check"]
 
 RNG = np.random.Generator
 
@@ -24,6 +24,8 @@ COMMON = ((1, 0.5), (10, 0.5), (1000, 0.5), (10**5, 0.1), (10**6, 0.5))
 TWO_POINTS = RARE + COMMON
 """Bag size N and probability p of the rarer point."""
 SMOOTH = ((1000, 0.5), (10**5, 0.5), (10**6, 0.1), (50, 0.1))
+APART = ((1000, 0.05, 0.95), (10**4, 0.02, 0.98))
+"""Two laws with means so far apart that both bounds on U lie within what can happen."""
 JOINT = ((2, 0.5), (10, 0.5), (50, 0.1), (300, 0.02), (1000, 0.5))
 
 
@@ -40,9 +42,14 @@ def _exceedance(values: Any, probabilities: Any, thresholds: Any, upper: bool, t
 def _worst(
     values: Any, probabilities: Any, thresholds: Any, name: str, levels: Any, ties: bool = True
 ) -> Finding:
-    found = _exceedance(values, probabilities, thresholds, name.endswith("upper"), ties)
+    upper = name.endswith("upper")
+    found = _exceedance(values, probabilities, thresholds, upper, ties)
     allowed = concentration.probability(name, levels)
-    return at_most_one(float((found / allowed).max()))
+    extreme = values.max() if upper else values.min()
+    inside = (thresholds < extreme) if upper else (thresholds > extreme)
+    inside |= ties & (thresholds == extreme)
+    ratio = np.where(np.isnan(thresholds), np.nan, found / allowed)
+    return at_most_one(ratio, vacuous=not (inside & (allowed < 1)).any())
 
 
 def supremum(rng: RNG, trials: int, name: str, n: int, p: float) -> Finding:
@@ -58,6 +65,25 @@ def supremum(rng: RNG, trials: int, name: str, n: int, p: float) -> Finding:
     deviation = getattr(concentration, name)(LEVELS, n * law.variance, largest, expectation)
     thresholds = expectation + deviation if name.endswith("upper") else expectation - deviation
     return _worst(z, law.probabilities, thresholds, name, LEVELS)
+
+
+def needed(rng: RNG, trials: int, name: str, n: int, p: float) -> Finding:
+    """Deviation that a law needs at each level over the one that is given: how much of the constants is used.
+
+    A value that is reached with probability exp(-t) lies within the deviation at t.
+    """
+    law = TwoPoint(n=n, p=p, low=-1.0, high=1.0)
+    distance = np.abs(law.means - law.mean)
+    expected = float(distance @ law.probabilities)
+    reached = _exceedance(distance, law.probabilities, distance, upper=True)
+    beyond = (distance > expected) & (reached > 1e-30) & (reached < 1)
+    levels, excess = -np.log(reached[beyond]), distance[beyond] - expected
+    if name == "q_sigma":
+        given = bounded.q_sigma(levels, law.variance, law.variance, law.L, n)
+    else:
+        largest = max(law.high - law.mean, law.mean - law.low)
+        given = getattr(concentration, name)(levels, n * law.variance, largest, n * expected) / n
+    return at_most_one(excess / given)
 
 
 def centered_norm(rng: RNG, trials: int, name: str, n: int, p: float, known: bool) -> Finding:
@@ -94,13 +120,10 @@ def linear_term(rng: RNG, trials: int, name: str, n: int, p: float) -> Finding:
     law = TwoPoint(n=n, p=p, low=-1.0, high=1.0)
     products = (law.means - law.mean) * law.mean
     limits = concentration.linear_term_upper(LEVELS, abs(law.mean), law.variance, law.L, n)
-    ratios = [
-        _exceedance(sign * products, law.probabilities, limits, True)
-        / concentration.probability(name, LEVELS)
-        for sign in (1, -1)
-    ]
-    useful = limits > 0
-    return at_most_one(float(np.max(np.where(useful, ratios, 0.0))))
+    if law.mean == 0:
+        return at_most_one(0.0, vacuous=True)  # the term is always 0
+    sides = [_worst(sign * products, law.probabilities, limits, name, LEVELS) for sign in (1, -1)]
+    return at_most_one([s.observed for s in sides], vacuous=all(s.vacuous for s in sides))
 
 
 def mean_square(rng: RNG, trials: int, name: str, n: int, p: float, printed: bool) -> Finding:
@@ -110,14 +133,20 @@ def mean_square(rng: RNG, trials: int, name: str, n: int, p: float, printed: boo
     return _worst(law.mean_squares, law.probabilities, limits, name, LEVELS)
 
 
-def expectation(rng: RNG, trials: int, side: str, n: int, p: float) -> Finding:
-    """Expected distance of the naive mean, exact, against both of its bounds."""
+def expectation_upper(rng: RNG, trials: int, n: int, p: float) -> Finding:
+    """Expected distance of the naive mean, exact, over its upper bound."""
     law = TwoPoint(n=n, p=p, low=-1.0, high=1.0)
-    truth = float(np.abs(law.means - law.mean) @ law.probabilities)
-    lower, upper = concentration.expected_norm_bounds(law.variance, law.variance, law.L, n)
-    if side == "upper":
-        return at_most_one(truth / float(upper))
-    return Finding(observed=truth, at_least=float(lower), vacuous=float(lower) <= 0)
+    truth = np.abs(law.means - law.mean) @ law.probabilities
+    return at_most_one(truth / concentration.expected_norm_bounds(law.variance, law.variance, law.L, n)[1])
+
+
+def expectation_lower(rng: RNG, trials: int, features: int, n: int) -> Finding:
+    """Expected distance of the naive mean of Rademacher features against its lower bound.
+
+    On the line the bound is always negative: it needs many dimensions.
+    """
+    lower = float(concentration.expected_norm_bounds(1 / features, 1.0, 1.0, n)[0])
+    return Finding(observed=rademacher_norm(features, n), at_least=lower, vacuous=lower <= 0)
 
 
 def inner_product(rng: RNG, trials: int, name: str, n: int, p: float) -> Finding:
@@ -142,35 +171,6 @@ def u_statistic(rng: RNG, trials: int, name: str, n: int, p: float, other: float
     return _worst(u.ravel(), joint.ravel(), limits, name, CERTIFIED)
 
 
-def _drawn_statistic(name: str, law: BoundedLaw, rng: RNG, trials: int, n: int, t: float) -> tuple[Any, Any]:
-    """Draws of what a bound is about, and the bound."""
-    spread, sigma = (law.op_norm, law.trace, law.L, n), np.sqrt(max(law.trace, 1e-6) / n)
-    if name.startswith("u_statistic"):
-        return u_statistics(law, rng, trials, n), getattr(concentration, name)(
-            t, 0.0, law.d_eff, law.L, n, sigma
-        )
-    means = law.draw(rng, trials, n)[0]
-    centered = means - law.mean
-    length = float(np.linalg.norm(law.mean))
-    bound = getattr(concentration, name)
-    if name == "bounded_inner_upper":
-        products = (centered * (law.draw(rng, trials, n)[0] - law.mean)).sum(axis=1)
-        return products, bound(t, law.d_eff, 2 * law.L, n, sigma)
-    if name == "linear_term_upper":
-        return centered @ law.mean, bound(t, length, law.op_norm, law.L, n)
-    if name.startswith("bounded_sq_norm"):
-        return (means**2).sum(axis=1), bound(t, length, *spread)
-    return np.linalg.norm(centered, axis=1), bound(t, *spread)
-
-
-def drawn(rng: RNG, trials: int, name: str, law: str, n: int, t: float) -> Finding:
-    """How often a bound is crossed by a drawn law, t being fixed."""
-    values, limit = _drawn_statistic(name, LAWS[law](), rng, trials, n, t)
-    slack = 1e-12 * max(abs(float(limit)), 1.0)
-    crossed = values > limit + slack if name.endswith("upper") else values < limit - slack
-    return proportion(int(crossed.sum()), trials, at_most=float(concentration.probability(name, t)))
-
-
 def centered_length(rng: RNG, trials: int, multiple: float) -> Finding:
     """Length of a centered point over a multiple of L: a rare point sits almost two L from the mean."""
     law = TwoPoint(n=1, p=0.01, low=-1.0, high=1.0)
@@ -192,21 +192,7 @@ def _two_points(places: tuple[tuple[int, float], ...], **values: Any) -> tuple[R
     )
 
 
-def _drawn(name: str) -> tuple[Regime, ...]:
-    return tuple(
-        Regime(
-            name=f"{law}, N = {n}, t = {t:g}",
-            values={"name": name, "law": law, "n": n, "t": t},
-            trials=2000,
-            scale="quick" if t == 3.0 and n == 20 else "default",
-        )
-        for law in LAWS
-        for n in (20, 200)
-        for t in (3.0, 4.0)
-    )
-
-
-def _concentration(
+def concentration_check(
     name: str,
     label: tuple[str, ...],
     title: str,
@@ -216,6 +202,27 @@ def _concentration(
     suffix: str = "",
     erratum: str = "",
 ) -> Check:
+    """Make a check of an inequality of :mod:`stbmta.theory.concentration`, named after it.
+
+    Parameters
+    ----------
+    name : str
+        Of the function.
+    label : tuple of str
+        LaTeX labels of the paper.
+    title : str
+    measure : callable
+    regimes : tuple of Regime
+    more : tuple of str
+        Functions that are tested along with it.
+    suffix : str
+        Of the id.
+    erratum : str
+
+    Returns
+    -------
+    Check
+    """
     return Check(
         id=name.replace("_", "-") + suffix,
         family=_FAMILY,
@@ -230,9 +237,7 @@ def _concentration(
 
 _NORM_LABELS = {
     ("bounded_norm_upper", True): ("eq:devVc",),
-    ("bounded_norm_lower", True): ("eq:devlowVc",),
     ("bounded_norm_upper", False): ("eq:devVc", "eq:defqsigma-kernel"),
-    ("bounded_norm_lower", False): ("eq:devlowVc", "eq:defqsigma-kernel"),
     ("bounded_sq_norm_upper", True): ("eq:updev_kernel", "prop:chisqdev-kernel", "eq:devlopv2"),
     ("bounded_sq_norm_lower", True): ("eq:lowdev_kernel", "prop:chisqdev-kernel"),
     ("bounded_sq_norm_upper", False): ("eq:updev_kernel2",),
@@ -241,11 +246,11 @@ _NORM_LABELS = {
 
 CHECKS = (
     *(
-        _concentration(name, (label,), title, supremum, _two_points(TWO_POINTS, name=name))
+        concentration_check(name, (label,), title, supremum, _two_points(TWO_POINTS, name=name))
         for name, (label, title) in _SUPREMA.items()
     ),
     *(
-        _concentration(
+        concentration_check(
             name,
             labels,
             f"{'squared norm of a mean' if 'sq' in name else 'distance of a mean from the truth'}, "
@@ -258,7 +263,7 @@ CHECKS = (
         for (name, known), labels in _NORM_LABELS.items()
     ),
     *(
-        _concentration(
+        concentration_check(
             "bounded_sq_norm_lower",
             labels,
             f"squared norm of a mean, lower tail with the printed <=, {'expected norm' if known else 'trace'} known",
@@ -269,33 +274,57 @@ CHECKS = (
         )
         for known, labels in ((True, ("eq:lowdev_kernel",)), (False, ("eq:lowdev_kernel2",)))
     ),
-    _concentration(
+    *(
+        Check(
+            id=f"needed-{function.rsplit('.', 1)[1].replace('_', '-')}",
+            family=_FAMILY,
+            title=f"deviations that means of two points need, over {what}",
+            labels=labels,
+            functions=(function,),
+            measure=needed,
+            regimes=_two_points(tuple(p for p in TWO_POINTS if p[0] > 1), name=function.rsplit(".", 1)[1]),
+        )
+        for function, what, labels in (
+            ("bounded.q_sigma", "q_Sigma", ("eq:defqsigma-kernel",)),
+            ("concentration.talagrand_upper", "Talagrand's", ("th:talagrand",)),
+            ("concentration.bousquet_upper", "Bousquet's", ("beyond",)),
+        )
+    ),
+    concentration_check(
         "linear_term_upper",
         ("eq:bernsteinlinterm",),
         "linear term (Bernstein)",
         linear_term,
         _two_points(TWO_POINTS, name="linear_term_upper"),
     ),
-    *(
-        _concentration(
-            "expected_norm_bounds",
-            ("cor:meanbounds",),
-            f"expected distance of a mean from the truth, {side} bound",
-            expectation,
-            _two_points(TWO_POINTS, side=side),
-            ("bounded.q_sigma",) if side == "lower" else (),
-            f"-{side}",
-        )
-        for side in ("upper", "lower")
+    concentration_check(
+        "expected_norm_bounds",
+        ("cor:meanbounds",),
+        "expected distance of a mean from the truth, upper bound",
+        expectation_upper,
+        _two_points(TWO_POINTS),
+        suffix="-upper",
     ),
-    _concentration(
+    concentration_check(
+        "expected_norm_bounds",
+        ("cor:meanbounds",),
+        "expected distance of a mean from the truth, lower bound",
+        expectation_lower,
+        tuple(
+            Regime(name=f"{m:g} features, N = {n:g}", values={"features": m, "n": n})
+            for m, n in ((100, 10**3), (10**3, 10**7), (10**4, 10**8), (10**4, 10**10), (10**6, 10**14))
+        ),
+        ("bounded.q_sigma",),
+        "-lower",
+    ),
+    concentration_check(
         "mean_sq_norm_lower",
         ("prop:ustatdev",),
         "mean squared norm in the proof, corrected",
         mean_square,
         _two_points(SMOOTH, name="mean_sq_norm_lower", printed=False),
     ),
-    _concentration(
+    concentration_check(
         "mean_sq_norm_lower",
         ("prop:ustatdev",),
         "mean squared norm in the proof, as printed",
@@ -304,7 +333,7 @@ CHECKS = (
         suffix="-printed",
         erratum="the variance of |X|^2 can be 4 L^2 tr(Sigma), not L^2 tr(Sigma); the bounds on U survive",
     ),
-    _concentration(
+    concentration_check(
         "bounded_inner_upper",
         ("eq:devscprod-kernel", "prop:scalarproddev-kernel"),
         "inner product of centered means",
@@ -312,38 +341,21 @@ CHECKS = (
         _two_points(JOINT, name="bounded_inner_upper"),
     ),
     *(
-        _concentration(
+        concentration_check(
             f"u_statistic_{side}",
             (f"eq:{label}-Ustat",),
             f"unbiased squared distance, {side} tail",
             u_statistic,
             tuple(
-                regime
-                for other in (0.3, 0.5)
-                for regime in (
-                    Regime(
-                        name=f"two points, N = {n:g}, p = {p:g} and {other:g}",
-                        values={"name": f"u_statistic_{side}", "n": n, "p": p, "other": other},
-                    )
-                    for n, p in JOINT
+                Regime(
+                    name=f"two points, N = {n:g}, p = {p:g} and {other:g}",
+                    values={"name": f"u_statistic_{side}", "n": n, "p": p, "other": other},
                 )
+                for n, p, other in (*((n, p, other) for other in (0.3, 0.5) for n, p in JOINT), *APART)
             ),
             ("bounded.q",),
         )
         for side, label in (("upper", "updev"), ("lower", "lowdev"))
-    ),
-    *(
-        _concentration(name, labels, f"{title}, drawn", drawn, _drawn(name), suffix="-drawn")
-        for name, labels, title in (
-            ("bounded_norm_upper", ("eq:devVc",), "distance of a mean from the truth"),
-            ("bounded_norm_lower", ("eq:devlowVc",), "distance of a mean from the truth, lower tail"),
-            ("bounded_sq_norm_upper", ("eq:updev_kernel2",), "squared norm of a mean"),
-            ("bounded_sq_norm_lower", ("eq:lowdev_kernel2",), "squared norm of a mean, lower tail"),
-            ("linear_term_upper", ("eq:bernsteinlinterm",), "linear term"),
-            ("bounded_inner_upper", ("eq:devscprod-kernel",), "inner product of centered means"),
-            ("u_statistic_upper", ("eq:updev-Ustat",), "unbiased squared distance"),
-            ("u_statistic_lower", ("eq:lowdev-Ustat",), "unbiased squared distance, lower tail"),
-        )
     ),
     *(
         Check(

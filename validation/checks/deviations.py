@@ -23,8 +23,8 @@ SCALE = 0.7
 
 def _excess(log_p: Any, allowed: Any, claimed: Any) -> Finding:
     """Largest ratio of probability to its bound where the bound says something."""
-    ratio = np.where(claimed, np.exp(np.minimum(log_p - allowed, 50.0)), 0.0)
-    return at_most_one(float(ratio.max()))
+    ratio = np.exp(np.minimum(log_p - allowed, 50.0))
+    return at_most_one(np.where(claimed | np.isnan(ratio), ratio, 0.0))
 
 
 def norm(rng: RNG, trials: int, name: str, dim: int, **options: Any) -> Finding:
@@ -32,7 +32,7 @@ def norm(rng: RNG, trials: int, name: str, dim: int, **options: Any) -> Finding:
     mean_norm = SCALE * np.sqrt(MEANS)
     threshold = getattr(concentration, name)(LEVELS, dim, mean_norm, SCALE, **options)
     if "sq_norm" not in name:
-        threshold = np.where(threshold > 0, threshold, 0.0) ** 2
+        threshold = np.maximum(threshold, 0.0) ** 2
     scaled = np.maximum(threshold, 0.0) / SCALE**2
     law = laws.chi_square_logsf if name.endswith("upper") else laws.chi_square_logcdf
     log_p = law(scaled, float(dim), np.broadcast_to(MEANS, scaled.shape))

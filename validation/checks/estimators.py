@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from stbmta import Bags, bag_statistics, tuning
 from stbmta.theory import dimension, errors
 
-from ..check import Check, Finding, Regime, at_most_one
+from ..check import Check, Finding, Regime, at_most_one, exactly_one
 
 __all__ = ["CHECKS"]
 
@@ -31,7 +32,7 @@ def _moments(probabilities: Any) -> tuple[Any, Any]:
 
 
 def _unbiased(expected: float, truth: float) -> Finding:
-    return Finding(observed=expected / truth, at_least=1.0, at_most=1.0)
+    return exactly_one(expected / truth)
 
 
 def trace(rng: RNG, trials: int, name: str, n: int, power: int) -> Finding:
@@ -91,7 +92,7 @@ def effective(rng: RNG, trials: int, dim: int) -> Finding:
         direction /= np.linalg.norm(direction)
     largest = float(direction @ covariance @ direction)
     ratio = dimension.effective_dimension(covariance=covariance) * largest / np.trace(covariance)
-    return Finding(observed=float(ratio), at_least=1 - 1e-6, at_most=1 + 1e-6)
+    return exactly_one(ratio, slack=1e-6)
 
 
 def frobenius(rng: RNG, trials: int, dim: int) -> Finding:
@@ -104,14 +105,14 @@ def frobenius(rng: RNG, trials: int, dim: int) -> Finding:
 
 def gram_random(rng: RNG, trials: int, n_bags: int) -> Finding:
     """Largest ratio of the distance of two Gram matrices to its bound, over random vectors in a ball."""
-    worst = 0.0
+    ratios = []
     for _ in range(trials):
         means, guesses = rng.normal(size=(2, n_bags, 3))
         guesses = means + rng.choice([1e-3, 0.1, 1.0]) * guesses
         longest = float(np.sqrt(max((means**2).sum(axis=1).max(), (guesses**2).sum(axis=1).max())))
         bound = float(errors.gram_bound(((means - guesses) ** 2).sum(axis=1), longest))
-        worst = max(worst, errors.gram_distance(means, guesses) / bound)
-    return at_most_one(worst, trials=trials)
+        ratios.append(errors.gram_distance(means, guesses) / bound)
+    return at_most_one(ratios, trials=trials)
 
 
 def gram_attained(rng: RNG, trials: int, n_bags: int) -> Finding:
@@ -120,6 +121,38 @@ def gram_attained(rng: RNG, trials: int, n_bags: int) -> Finding:
     guesses = (1 - 1e-5) * means
     bound = float(errors.gram_bound(((means - guesses) ** 2).sum(axis=1), 1.0))
     return Finding(observed=errors.gram_distance(means, guesses) / bound, at_least=0.9999, at_most=1.0)
+
+
+def _risks(naive: Any, weights: Any, mse: Any) -> Any:
+    """Estimated risks of weights, bags being single points."""
+    s = bag_statistics(Bags.from_list([point[np.newaxis] for point in naive]))
+    return tuning.unbiased_risk(weights, s, mse=mse)
+
+
+def risk_identity(rng: RNG, trials: int, n_bags: int) -> Finding:
+    """Largest gap of an identity between loss and estimated risk, L(w) - R(w) = G_i + 2 sum_j w_j T_ij.
+
+    G_i = |e_i|^2 - s_i^2 and T_ij = <mu_j - mu_i, e_i> + <e_j, e_i> - G_i, for any weights that add up to one.
+    """
+    means, noise = rng.normal(size=(2, n_bags, 3))
+    mse, weights = rng.uniform(0.5, 2, n_bags), rng.dirichlet(np.ones(n_bags), n_bags)
+    naive = means + noise
+    loss = ((weights @ naive - means) ** 2).sum(axis=1)
+    excess = (noise**2).sum(axis=1) - mse
+    cross = (means[np.newaxis] - means[:, np.newaxis] + noise) @ noise[:, :, np.newaxis]
+    others = np.where(np.eye(n_bags, dtype=bool), 0.0, weights)
+    claimed = excess + 2 * (others * (cross[:, :, 0] - excess[:, np.newaxis])).sum(axis=1)
+    gap = np.abs(loss - _risks(naive, weights, mse) - claimed).max()
+    return Finding(observed=float(gap), at_most=1e-12)
+
+
+def risk_unbiased(rng: RNG, trials: int, n_bags: int) -> Finding:
+    """Expectation of the estimated risk, over all outcomes of noise that is -1 or 1 times a scale, over the risk."""
+    means, scales = rng.normal(size=(n_bags, 1)), rng.uniform(0.2, 2, n_bags)
+    weights = rng.dirichlet(np.ones(n_bags), n_bags)
+    signs = np.array(list(product((-1.0, 1.0), repeat=n_bags)))
+    found = [_risks(means + (sign * scales)[:, np.newaxis], weights, scales**2) for sign in signs]
+    return exactly_one(np.mean(found, axis=0) / errors.exact_mse(weights, means, scales**2))
 
 
 _FAMILY = "Estimators and Gram matrices"
@@ -177,6 +210,24 @@ CHECKS = (
         regimes=tuple(
             Regime(name=f"{n} and {m} points", values={"n": n, "m": m}) for n, m in ((2, 2), (4, 3))
         ),
+    ),
+    Check(
+        id="risk-identity",
+        family=_FAMILY,
+        title="loss minus estimated risk of weights is linear in the weights",
+        labels=("beyond",),
+        functions=("stbmta.tuning.unbiased_risk",),
+        measure=risk_identity,
+        regimes=tuple(Regime(name=f"{b} bags", values={"n_bags": b}) for b in (2, 10)),
+    ),
+    Check(
+        id="unbiased-risk",
+        family=_FAMILY,
+        title="estimated risk of fixed weights is unbiased",
+        labels=("beyond",),
+        functions=("stbmta.tuning.unbiased_risk",),
+        measure=risk_unbiased,
+        regimes=tuple(Regime(name=f"{b} bags", values={"n_bags": b}) for b in (2, 6)),
     ),
     Check(
         id="effective-dimension",

@@ -6,7 +6,7 @@ import numpy as np
 
 from stbmta.theory import dimension, events, gaussian, pvalues
 
-from ..check import Check, Finding, Regime, proportion
+from ..check import Check, Finding, Regime, exactly_one, proportion
 from ..gaussian_runs import Setting, draw_naive, neighbors, sq_distances
 from ..models import simplex
 
@@ -61,9 +61,7 @@ def smallest_dim(rng: RNG, trials: int, tau: float, n_bags: int) -> Finding:
     dim = float(gaussian.exact_dim(tau, n_bags, alpha))
     threshold = float(gaussian.exact_zeta(tau, n_bags, dim, alpha))
     chances = gaussian.exact_event_probabilities(tau, threshold, n_bags, dim)
-    ratios = np.array([float(chances.A), float(chances.B)]) / alpha
-    worst = float(ratios[np.argmax(np.abs(ratios - 1))])
-    return Finding(observed=worst, at_least=1 - 1e-6, at_most=1 + 1e-6)
+    return exactly_one(np.array([float(chances.A), float(chances.B)]) / alpha, slack=1e-6)
 
 
 def radius(rng: RNG, trials: int, event: str, n_bags: int, dim: int) -> Finding:
@@ -130,7 +128,7 @@ def pvalue(rng: RNG, trials: int, side: str, level: float, dim: int, inside: boo
     deeper = (1.5 if side == "similarity" else 0.5) if inside else 1.0
     observed = rng.noncentral_chisquare(dim, deeper * sq_radius / variance, trials) * variance
     p = getattr(pvalues, f"gaussian_{side}")(observed, dim, variance, sq_radius)
-    count = int((p <= level).sum())
+    count = trials - int((p > level).sum())
     if inside:
         return proportion(count, trials, at_most=level)
     return proportion(count, trials, at_least=0.75 * level, at_most=1.25 * level)
@@ -142,7 +140,7 @@ def kernel_pvalue(rng: RNG, trials: int, level: float, n_x: int, n_y: int) -> Fi
     squares, cubes = (SPECTRUM**2).sum(), (SPECTRUM**3).sum()
     variance = dimension.u_variance(squares, squares, squares, n_x, n_y)
     p = pvalues.kernel_difference(u, variance, pvalues.chi_square_degrees(squares, cubes))
-    return proportion(int((p <= level).sum()), trials, at_least=level / 2, at_most=2 * level)
+    return proportion(trials - int((p > level).sum()), trials, at_least=level / 2, at_most=2 * level)
 
 
 def kernel_radius_pvalue(rng: RNG, trials: int, level: float, n_x: int, n_y: int) -> Finding:
@@ -155,7 +153,7 @@ def kernel_radius_pvalue(rng: RNG, trials: int, level: float, n_x: int, n_y: int
     squares, along = (SPECTRUM**2).sum(), sq_radius * SPECTRUM[0]
     variance = dimension.u_variance(squares, squares, squares, n_x, n_y, along, along)
     p = pvalues.kernel_similarity(u, variance, sq_radius)
-    return proportion(int((p <= level).sum()), trials, at_most=level)
+    return proportion(trials - int((p > level).sum()), trials, at_most=level)
 
 
 SPECTRUM = 1 / np.arange(1, 31)
@@ -175,7 +173,7 @@ def permutation_pvalue(rng: RNG, trials: int, resamples: int, level: float) -> F
     """How often a permutation p-value is at most a level: the level itself where it can be attained, else less."""
     draws = rng.standard_normal((trials, resamples + 1))
     p = pvalues.permutation(draws[:, 0], draws[:, 1:])
-    count = int((p <= level + 1e-12).sum())
+    count = trials - int((p > level + 1e-12).sum())
     if level * (resamples + 1) < 1:
         return proportion(count, trials, at_most=level)
     return proportion(count, trials, at_least=0.75 * level, at_most=1.25 * level)

@@ -7,7 +7,7 @@ import numpy as np
 from stbmta.theory import bounded, concentration, events
 
 from ..bounded_laws import LAWS, off_diagonal
-from ..check import Check, Finding, Regime, at_most_one, proportion
+from ..check import Check, Finding, Regime, at_most_one, exactly_one, proportion
 from ..gaussian_runs import sq_distances
 
 __all__ = ["CHECKS"]
@@ -99,7 +99,7 @@ def step(rng: RNG, trials: int, event: str) -> Finding:
     if event == "A":
         reached = concentration.u_statistic_lower(level, np.sqrt(tau) * sigma, d_eff, 0.0, n, sigma)
         ratio = tau * sigma**2 / 2 / reached
-        ratio = np.where(reached > 0, ratio, np.inf)
+        ratio = np.where(reached <= 0, np.inf, ratio)
     elif event == "B":
         near = np.sqrt(bounded.tau_prime(tau)) * sigma
         reached = concentration.u_statistic_upper(level, near, d_eff, 0.0, n, sigma)
@@ -110,7 +110,7 @@ def step(rng: RNG, trials: int, event: str) -> Finding:
         ratio = reached / (bounded.tau_inner(tau) * sigma**2)
     else:
         ratio = (sigma + lengths) ** 2 / ((1 + bounded.tau_norm(tau)) * sigma**2)
-    return at_most_one(float(np.max(ratio)))
+    return at_most_one(ratio)
 
 
 def miss_follows(rng: RNG, trials: int, printed: bool) -> Finding:
@@ -126,23 +126,19 @@ def parts_add_up(rng: RNG, trials: int, n_bags: int) -> Finding:
     parts = (
         bounded.similarity_error(t, n_bags) + bounded.inner_error(t, n_bags) + bounded.norm_error(t, n_bags)
     )
-    return Finding(
-        observed=float(parts / bounded.total_error(t, n_bags, simplified=False)), at_least=1.0, at_most=1.0
-    )
+    return exactly_one(parts / bounded.total_error(t, n_bags, simplified=False))
 
 
 def level_inverts(rng: RNG, trials: int, n_bags: int) -> Finding:
     """Total error at the level for alpha, over alpha: exactly one."""
-    ratio = bounded.total_error(bounded.t(0.05, n_bags), n_bags) / 0.05
-    return Finding(observed=float(ratio), at_least=1.0, at_most=1.0)
+    return exactly_one(bounded.total_error(bounded.t(0.05, n_bags), n_bags) / 0.05)
 
 
 def squares_of_r(rng: RNG, trials: int) -> Finding:
     """tau_min over the larger of sqrt(2) r and r^2: exactly one."""
     d_eff = 10.0 * (5 / RADII) ** 2
     r = bounded.r(10.0, d_eff, 0.0, 2.0, 1.0)
-    ratio = bounded.tau_min(10.0, d_eff, 0.0, 2.0, 1.0) / np.maximum(np.sqrt(2) * r, r**2)
-    return Finding(observed=float(ratio[np.argmax(np.abs(ratio - 1))]), at_least=1.0, at_most=1.0)
+    return exactly_one(bounded.tau_min(10.0, d_eff, 0.0, 2.0, 1.0) / np.maximum(np.sqrt(2) * r, r**2))
 
 
 GRID = (np.array([0.0, 1e-6, 1e-3, 0.1, 1.0])[:, None, None], np.geomspace(1e-8, 10, 19)[:, None])

@@ -7,7 +7,7 @@ import numpy as np
 
 from stbmta.theory import covering, errors, events, sharp, theorems
 
-from ..check import Check, Finding, Regime, Worst, at_most_one
+from ..check import Check, Finding, Regime, Worst, at_most_one, exactly_one
 from ..gaussian_runs import Setting, Thresholds, draw_naive, neighbors, sq_distances
 
 __all__ = ["CHECKS"]
@@ -37,9 +37,7 @@ def mse_identity(rng: RNG, trials: int, n_bags: int) -> Finding:
     signs = np.array(list(product((-1.0, 1.0), repeat=n_bags)))
     estimates = (means[:, 0] + signs * scales) @ weights.T
     truth = ((estimates - means[:, 0]) ** 2).mean(axis=0)
-    ratio = errors.exact_mse(weights, means, scales**2) / truth
-    worst = ratio[np.argmax(np.abs(ratio - 1))]
-    return Finding(observed=float(worst), at_least=1.0, at_most=1.0)
+    return exactly_one(errors.exact_mse(weights, means, scales**2) / truth)
 
 
 def rough(rng: RNG, trials: int, sharp_version: bool) -> Finding:
@@ -49,9 +47,7 @@ def rough(rng: RNG, trials: int, sharp_version: bool) -> Finding:
         for tau in TAUS
         for others in SIZES
     ]
-    if sharp_version:
-        return Finding(observed=max(ratios, key=lambda r: abs(r - 1)), at_least=1.0, at_most=1.0)
-    return at_most_one(max(ratios))
+    return exactly_one(ratios) if sharp_version else at_most_one(ratios)
 
 
 def risk_attained(rng: RNG, trials: int, tau: float) -> Finding:
@@ -61,7 +57,7 @@ def risk_attained(rng: RNG, trials: int, tau: float) -> Finding:
         for gamma in np.linspace(0, 1, 11)
         for others in SIZES
     ]
-    return Finding(observed=max(ratios, key=lambda r: abs(r - 1)), at_least=1.0, at_most=1.0)
+    return exactly_one(ratios)
 
 
 def bound_attained(rng: RNG, trials: int, tau: float) -> Finding:
@@ -70,7 +66,7 @@ def bound_attained(rng: RNG, trials: int, tau: float) -> Finding:
         _worst(theorems.gamma_independent(tau, v), tau, v) / float(theorems.bound_independent(tau, v))
         for v in SIZES
     ]
-    return Finding(observed=max(ratios, key=lambda r: abs(r - 1)), at_least=1.0, at_most=1.0)
+    return exactly_one(ratios)
 
 
 def best_gamma(rng: RNG, trials: int, tau: float) -> Finding:
@@ -81,12 +77,12 @@ def best_gamma(rng: RNG, trials: int, tau: float) -> Finding:
         chosen = float(theorems.gamma_independent(tau, others))
         best = float(theorems.risk_independent(grid, tau, others).min())
         ratios.append(float(theorems.risk_independent(chosen, tau, others)) / best)
-    return Finding(observed=max(ratios), at_least=1 - 1e-4, at_most=1.0)
+    return Finding(observed=float(np.max(ratios)), at_least=1 - 1e-4, at_most=1.0)
 
 
 def random_means(rng: RNG, trials: int, tau: float, unequal: bool) -> Finding:
     """Largest ratio over random neighbors within the radius, with equal or smaller naive errors."""
-    worst = 0.0
+    ratios = []
     for _ in range(trials):
         others = int(rng.integers(1, 40))
         directions = rng.normal(size=(others, int(rng.integers(1, 6))))
@@ -97,8 +93,8 @@ def random_means(rng: RNG, trials: int, tau: float, unequal: bool) -> Finding:
         full = np.ones((others + 1, others + 1), bool)
         weights = errors.shrinkage_weights(full, theorems.gamma_independent(tau, others))
         found = errors.exact_mse(weights, means, mse)[0]
-        worst = max(worst, float(found) / float(theorems.bound_independent(tau, others)))
-    return at_most_one(worst, trials=trials)
+        ratios.append(found / theorems.bound_independent(tau, others))
+    return at_most_one(ratios, trials=trials)
 
 
 def individual(
@@ -165,12 +161,12 @@ def after_split(rng: RNG, trials: int, fraction: float) -> Finding:
             error = _worst(theorems.gamma_independent(tau, others), tau, others)  # sigma-bar of the part is 1
             whole = float(errors.naive_mse(1.0, 1.0)) * fraction
             ratios.append(error / whole / float(theorems.bound_after_split(tau, others, fraction)))
-    return Finding(observed=max(ratios, key=lambda r: abs(r - 1)), at_least=1.0, at_most=1.0)
+    return exactly_one(ratios)
 
 
 def unequal_bags(rng: RNG, trials: int, n_bags: int) -> Finding:
     """Largest ratio of the exact error with the best weights to their bound, and of the bound to any rival's."""
-    worst = 0.0
+    ratios = []
     for _ in range(trials):
         variances = rng.uniform(0.05, 3, n_bags)
         means = rng.normal(size=(n_bags, 3)) * rng.choice([0.1, 1.0, 3.0])
@@ -182,8 +178,8 @@ def unequal_bags(rng: RNG, trials: int, n_bags: int) -> Finding:
         rivals[0] = np.eye(n_bags)[0]  # the naive mean
         rivals[1:25] = best.weights + 0.01 * (rivals[1:25] - best.weights)
         values = (rivals**2 * variances).sum(axis=1) + (rivals @ distances) ** 2
-        worst = max(worst, found / best.bound, best.bound / float(values.min()))
-    return at_most_one(worst, trials=trials)
+        ratios += [found / best.bound, best.bound / float(values.min())]
+    return at_most_one(ratios, trials=trials)
 
 
 def unequal_is_theorem(rng: RNG, trials: int, tau: float) -> Finding:
@@ -193,7 +189,7 @@ def unequal_is_theorem(rng: RNG, trials: int, tau: float) -> Finding:
         distances = np.r_[0.0, np.full(others, np.sqrt(tau))]
         best = sharp.waterfill(distances, np.ones(others + 1))
         ratios.append(best.bound / float(theorems.bound_independent(tau, others)))
-    return Finding(observed=max(ratios, key=lambda r: abs(r - 1)), at_least=1.0, at_most=1.0)
+    return exactly_one(ratios)
 
 
 def _tested(rng: RNG, setting: Setting, model: str) -> tuple[Any, Any]:
