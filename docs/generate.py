@@ -30,6 +30,7 @@ _INTERNAL = {
     "stbmta.scale.means",
     "stbmta.scale.shuffle",
     "stbmta.sums",
+    "stbmta.vectors",
 }
 
 

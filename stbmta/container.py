@@ -154,7 +154,7 @@ class BagsContainer:
 
         Sums run over differences to the middle of the data, so a common offset costs no accuracy.
         """
-        from .statistics import centered_means
+        from .vectors import centered_means
 
         center, means, _ = centered_means(self)
         return center + means

@@ -4,22 +4,18 @@ Step 3 of the way of the data. The n x n Gram matrix is never built.
 """
 
 from dataclasses import dataclass
-from functools import cached_property, partial
-from itertools import pairwise
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy  # its parts load when first used
 
 from .bags import Bags, require_size
-from .blocks import Side, column_medians
-from .container import BagsContainer
-from .jit import moments
+from .blocks import Side
 from .kernels import Kernel, Linear, Precomputed, as_kernel
 from .memory import available_memory, require_memory
 from .sums import canonical_order, cross_sums, longest_piece, part_sums, whole_sums
-from .threads import run
+from .vectors import centered_means, inner_products, measure_far
 
 if TYPE_CHECKING:
     from .scale.stream import BagStream
@@ -36,13 +32,6 @@ __all__ = [
 ]
 
 Array = npt.NDArray[np.float64]
-
-# Squared distances of means are known to this share of the means' squared errors, or better.
-_TOLERANCE = 1e-9
-# Distances that are measured by differences are held so many at a time.
-_DISTANCES_AT_ONCE = 2**22
-# Multiply-adds of one matrix product: some tenths of a second.
-_STRIP = 2**33
 
 
 @dataclass(frozen=True)
@@ -133,7 +122,9 @@ class BagStatistics:
         """
         norms = np.diagonal(self.centered_gram)
         distances = norms[:, None] + norms[None, :] - 2 * self.centered_gram
-        self._measure_far_bags(distances)
+        if self.means is not None:
+            error = self.scatter / np.maximum(self.sizes - 1.0, 1.0)
+            measure_far(self.means, norms, error, distances)
         if unbiased:
             distances -= self.naive_mse[:, None] + self.naive_mse[None, :]
         elif clip is False:
@@ -142,24 +133,6 @@ class BagStatistics:
             np.maximum(distances, 0.0, out=distances)
         np.fill_diagonal(distances, 0.0)
         return distances
-
-    def _measure_far_bags(self, distances: Array) -> None:
-        """Measure anew, by differences, the distances among bags whose norms would swallow them.
-
-        The inner products know distances to about eps * |mean|^2. That is too little where the squared error
-        of a mean is smaller still, and nowhere else: between a far bag and a near one the distance is as large.
-        """
-        if self.means is None:
-            return
-        norms = np.diagonal(self.centered_gram)
-        error = self.scatter / np.maximum(self.sizes - 1.0, 1.0)
-        needed = _TOLERANCE * np.where(error > 0, error, np.median(norms))
-        far = np.flatnonzero(np.finfo(np.float64).eps * norms > needed)
-        step = max(1, _DISTANCES_AT_ONCE // max(len(far), 1))
-        for start in range(0, len(far), step):
-            rows = far[start : start + step]
-            found = scipy.spatial.distance.cdist(self.means[rows], self.means[far], "sqeuclidean")
-            distances[np.ix_(rows, far)] = found
 
     def summary(self) -> str:
         """Return the main figures as text."""
@@ -342,34 +315,6 @@ def cross_statistics(
     return sums[np.ix_(np.argsort(left), np.argsort(right))] / counts
 
 
-def centered_means(bags: BagsContainer, n_threads: int | None = None) -> tuple[Array, Array, Array]:
-    """Return a center of the data, the naive means less the center, and each bag's sum of squares.
-
-    Returns
-    -------
-    center : ndarray of shape (d,)
-        The median of the bags' first points, column by column.
-    means : ndarray of shape (B, d)
-    squares : ndarray of shape (B,)
-        Sum of squared distances of the points to their mean.
-    """
-    # One far bag, or one far point, must not cost the others their digits.
-    center = column_medians(bags.data, bags.offsets[:-1], n_threads)
-    center[np.abs(center) > 1e300] = 0.0  # where a difference could overflow
-    means, squares = np.empty((len(bags), bags.dim)), np.empty(len(bags))
-    # Runs of bags with about the same number of points; each bag is summed by one thread.
-    wanted = np.linspace(0, len(bags.data), 65)[1:-1]
-    cuts = np.unique(np.r_[0, np.searchsorted(bags.offsets, wanted), len(bags)])
-    run(
-        [
-            partial(moments.bag_moments, bags.data, bags.offsets, center, int(a), int(b), means, squares)
-            for a, b in pairwise(cuts)
-        ],
-        n_threads,
-    )
-    return center, means, squares
-
-
 def _linear_statistics(bags: Bags, n_threads: int | None) -> BagStatistics:
     """Compute the statistics of the linear kernel from the means, by BLAS."""
     center, means, squares = centered_means(bags, n_threads)
@@ -382,23 +327,6 @@ def _linear_statistics(bags: Bags, n_threads: int | None) -> BagStatistics:
         dim=bags.dim,
         means=center + means,
     )
-
-
-def inner_products(means: Array) -> Array:
-    """Return means @ means.T; BLAS may round by position, so the rows get an order of their own."""
-    n_bags, dim = means.shape
-    order = canonical_order(means, np.arange(n_bags + 1))
-    back = np.argsort(order)
-    ordered = means[order]
-    gram = np.empty((n_bags, n_bags))
-    # Strips, so that Ctrl-C is heard in between; the other half is a mirror image.
-    step = max(1, _STRIP // (n_bags * dim))
-    for a in range(0, n_bags, step):
-        strip, rest = ordered[a : a + step], ordered[a + step :]
-        gram[a : a + step, a : a + step] = strip @ strip.T
-        gram[a : a + step, a + step :] = strip @ rest.T
-        gram[a + step :, a : a + step] = gram[a : a + step, a + step :].T
-    return gram[np.ix_(back, back)]
 
 
 def point_diagonal(bags: Bags, kernel: Kernel) -> Array:

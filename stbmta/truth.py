@@ -15,7 +15,8 @@ import scipy  # its parts load when first used
 from .bags import Bags
 from .inputs import as_matrix
 from .kernels import RBF, Kernel, Linear, as_kernel
-from .statistics import BagStatistics, bag_statistics, centered_means, cross_statistics
+from .statistics import BagStatistics, bag_statistics, cross_statistics
+from .vectors import centered_means
 
 __all__ = [
     "Truth",

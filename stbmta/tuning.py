@@ -17,10 +17,11 @@ from .bags import RNG, Bags
 from .jit import folds as jit_folds
 from .kernels import Kernel, Linear, as_kernel
 from .risk import held_out_risk, unbiased_risk
-from .statistics import centered_means, point_diagonal
+from .statistics import point_diagonal
 from .sums import part_sums
 from .theory import theorems
 from .threads import run
+from .vectors import centered_means
 
 __all__ = ["Tuning", "default_zetas", "held_out_risk", "tune_stb", "unbiased_risk"]
 

@@ -18,8 +18,8 @@ from stbmta import (
     Precomputed,
     bag_statistics,
     cross_statistics,
-    statistics,
     sums,
+    vectors,
 )
 from stbmta.blocks import MATRIX_BLOCK
 
@@ -107,12 +107,12 @@ def test_pieces_of_many_coordinates_are_short():
 
 def test_the_gram_matrix_of_means_in_strips(monkeypatch, rng):
     means = rng.normal(size=(57, 6))
-    monkeypatch.setattr(statistics, "_STRIP", 57 * 6 * 10)
-    gram = statistics.inner_products(means)
+    monkeypatch.setattr(vectors, "_STRIP", 57 * 6 * 10)
+    gram = vectors.inner_products(means)
     np.testing.assert_allclose(gram, means @ means.T, rtol=1e-13, atol=1e-13)
     np.testing.assert_array_equal(gram, gram.T)
     order = rng.permutation(57)
-    np.testing.assert_array_equal(statistics.inner_products(means[order]), gram[np.ix_(order, order)])
+    np.testing.assert_array_equal(vectors.inner_products(means[order]), gram[np.ix_(order, order)])
 
 
 @kernels
@@ -260,7 +260,7 @@ def test_distances_among_far_bags_come_from_differences(rng, monkeypatch):
     np.testing.assert_allclose(s.mmd2()[:6, :6], expected, rtol=1e-11, atol=1e-14)
     np.testing.assert_allclose(s.mmd2()[:6, 6:], 3 * 2.0**60, rtol=1e-6)
     order = rng.permutation(12)
-    monkeypatch.setattr(statistics, "_DISTANCES_AT_ONCE", 5)
+    monkeypatch.setattr(vectors, "_DISTANCES_AT_ONCE", 5)
     np.testing.assert_array_equal(bag_statistics(both[order]).mmd2(), s.mmd2()[np.ix_(order, order)])
 
 
