@@ -16,8 +16,10 @@ _INTERNAL = {
     "stbmta.blocks",
     "stbmta.container",
     "stbmta.estimator_base",
+    "stbmta.estimator_mta",
     "stbmta.files",
     "stbmta.inputs",
+    "stbmta.labels",
     "stbmta.memory",
     "stbmta.progress",
     "stbmta.report",
@@ -28,6 +30,7 @@ _INTERNAL = {
     "stbmta.scale.means",
     "stbmta.scale.shuffle",
     "stbmta.sums",
+    "stbmta.vectors",
 }
 
 

@@ -14,19 +14,17 @@ import numpy.typing as npt
 from .container import RNG, BagsContainer, BagsDescription
 from .files import atomic_write
 from .inputs import (
-    as_labels,
     as_matrix,
     check_finite,
-    check_labels,
     check_not_empty,
     common_columns,
     describe_bag,
     factorize,
     frame_columns,
-    plain_labels,
     read_table,
     require_size,
 )
+from .labels import as_labels, check_labels, labels_from_arrays, labels_to_arrays
 
 __all__ = ["RNG", "Bags", "BagsDescription", "require_size"]
 
@@ -111,6 +109,7 @@ class Bags(BagsContainer):
         check_not_empty(np.diff(starts), names)
         if points.shape[1] == 0:
             raise ValueError("the data has 0 feature(s) (columns); a minimum of 1 is required.")
+        columns = [columns] if isinstance(columns, str) else columns
         columns = None if columns is None else tuple(map(str, columns))
         if columns is not None and len(columns) != points.shape[1]:
             raise ValueError(f"{len(columns)} column names were given for {points.shape[1]} columns.")
@@ -171,7 +170,7 @@ class Bags(BagsContainer):
         groups : array-like of shape (n,)
             The bag of each row: numbers, text, dates, tuples. Missing labels are refused.
         columns : sequence of str, optional
-            The names of the features.
+            The names of the features; those of a data frame by default.
 
         Examples
         --------
@@ -180,6 +179,7 @@ class Bags(BagsContainer):
         (array(['x', 'y'], dtype='<U1'), array([2., 5.]))
         """
         points = as_matrix(X, "X")
+        columns = getattr(X, "columns", None) if columns is None else columns
         codes, labels = factorize(groups)
         if len(codes) != len(points):
             raise ValueError(
@@ -192,7 +192,7 @@ class Bags(BagsContainer):
         if (np.diff(codes) < 0).any():
             points = points[rows]
         bags = cls.from_offsets(points, np.r_[0, np.cumsum(sizes)], labels, columns)
-        return cls._make(bags.data, bags.offsets, bags.labels, bags.columns, rows)
+        return bags._with_rows(rows)
 
     @classmethod
     def from_frame(cls, frame: Any, by: str | Sequence[str], columns: Sequence[str] | None = None) -> Self:
@@ -214,6 +214,8 @@ class Bags(BagsContainer):
         array([22.,  8.])
         """
         X, groups, names = frame_columns(frame, by, columns)
+        if len(X) == 0:
+            raise ValueError("there are no bags: the table has 0 rows.")
         return cls.from_groups(X, groups, names)
 
     @classmethod
@@ -279,26 +281,41 @@ class Bags(BagsContainer):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bags to an NPZ file without pickles; :meth:`read` reads it.
 
-        Labels that are neither numbers, text nor dates are refused.
+        Labels are numbers, text, dates or tuples of these; others are refused.
         """
         with atomic_write(path) as file:
             np.savez(file, **self.to_arrays())  # type: ignore[arg-type]
 
     def to_arrays(self) -> dict[str, Array]:
-        """Return data, offsets, labels and column names as arrays that need no pickle."""
+        """Return data, offsets, rows, labels and column names as arrays that need no pickle."""
         named = {} if self.columns is None else {"columns": np.array(self.columns)}
-        return {"data": self.data, "offsets": self.offsets, "labels": plain_labels(self.labels), **named}
+        own = {"data": self.data, "offsets": self.offsets, "rows": self.rows}
+        return {**own, **labels_to_arrays(self.labels, "labels"), **named}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
         """Make bags from what :meth:`to_arrays` returned."""
         columns = arrays.get("columns")
         names = None if columns is None else columns.tolist()
-        return cls.from_offsets(arrays["data"], arrays["offsets"], arrays.get("labels"), names)
+        bags = cls.from_offsets(
+            arrays["data"], arrays["offsets"], labels_from_arrays(arrays, "labels"), names
+        )
+        return bags._with_rows(arrays["rows"]) if "rows" in arrays else bags
+
+    def _with_rows(self, rows: Array) -> Self:
+        """Return the same bags, told which rows of the data as it was given their points are."""
+        if rows.shape != (len(self.data),) or rows.dtype.kind not in "iu" or (rows < 0).any():
+            raise ValueError(
+                f"rows must be {len(self.data)} positions, one a point; found shape {rows.shape}."
+            )
+        return self._make(self.data, self.offsets, self.labels, self.columns, rows.astype(np.int64))
 
     @classmethod
     def concat(cls, parts: Iterable["Bags"]) -> Self:
         """Put the bags of several collections into one; labels must stay distinct.
+
+        Points keep their rows (:attr:`rows`) where these are distinct: the collections are then parts of one. Otherwise
+        they are numbered anew, in the order of the result.
 
         Examples
         --------
@@ -310,8 +327,10 @@ class Bags(BagsContainer):
         if not given:
             raise ValueError("there is nothing to put together.")
         columns = given[0].columns if all(part.columns == given[0].columns for part in given) else None
-        return cls.from_list(
+        bags = cls.from_list(
             [bag for part in given for bag in part],
             as_labels([label for part in given for label in part.labels.tolist()]),
             columns,
         )
+        rows = np.concatenate([part.rows for part in given])
+        return bags._with_rows(rows) if len(np.unique(rows)) == len(rows) else bags

@@ -24,6 +24,7 @@ __all__ = [
     "Tile",
     "block_function",
     "choose_tile",
+    "column_medians",
     "data_center",
     "matrix_block",
     "tile_block",
@@ -101,6 +102,21 @@ def data_center(*collections: Array, n_threads: int | None = None) -> npt.NDArra
     jobs = [partial(moments.column_range, *each) for each in zip(parts, low, high, strict=True)]
     run(jobs, n_threads)
     return low.min(axis=0) / 2 + high.max(axis=0) / 2
+
+
+def column_medians(
+    points: Array, rows: npt.NDArray[np.int64], n_threads: int | None = None
+) -> npt.NDArray[np.float64]:
+    """Return the lower median of each column over some rows: the same in any order, and no outlier moves it."""
+    middle = (len(rows) - 1) // 2
+    found = np.empty(points.shape[1])
+
+    def measure(first: int, last: int) -> None:
+        for k in range(first, last):
+            found[k] = np.partition(points[rows, k], middle)[middle]
+
+    run([partial(measure, *columns) for columns in chunks(points.shape[1], len(rows))], n_threads)
+    return found
 
 
 def _parts(collections: tuple[Array, ...]) -> list[Array]:

@@ -97,7 +97,7 @@ def tune_stb_unbiased(
     variance: float | None = None,
     n_threads: int | None = None,
 ) -> Tuning:
-    r"""Choose threshold and shrinkage by the unbiased risk of fixed weights, :func:`stbmta.tuning.unbiased_risk`.
+    r"""Choose threshold and shrinkage by the unbiased risk of fixed weights, :func:`stbmta.risk.unbiased_risk`.
 
     .. math:: \hat R_i(w) = \Bigl| \sum_j w_j \hat\mu_j - \hat\mu_i \Bigr|^2 + 2 w_i s_i^2 - s_i^2
 

@@ -11,7 +11,8 @@ from typing import Any, Self, overload
 import numpy as np
 import numpy.typing as npt
 
-from .inputs import as_labels, check_labels, check_not_empty, describe_bag, require_size
+from .inputs import check_not_empty, describe_bag, require_size
+from .labels import as_labels, check_labels
 
 __all__ = ["RNG", "BagsContainer", "BagsDescription", "format_bytes"]
 
@@ -153,17 +154,19 @@ class BagsContainer:
 
         Sums run over differences to the middle of the data, so a common offset costs no accuracy.
         """
-        from .statistics import centered_means
+        from .vectors import centered_means
 
         center, means, _ = centered_means(self)
         return center + means
 
     def select(self, which: slice | Array | Sequence[int]) -> Self:
-        """Return the chosen bags: a slice, positions, or a mask of B booleans."""
+        """Return the chosen bags: a slice, distinct positions, or a mask of B booleans."""
         index = np.arange(len(self))[which if isinstance(which, slice) else np.asarray(which)]
         index = np.atleast_1d(index)
         if len(index) == 0:
             raise ValueError("no bags are left.")
+        if len(np.unique(index)) < len(index):
+            raise ValueError("a bag was chosen twice; labels must stay distinct.")
         return self._take(
             [np.arange(self.offsets[i], self.offsets[i + 1]) for i in index], self.labels[index]
         )
@@ -205,10 +208,8 @@ class BagsContainer:
         -------
         first, second : Bags
         """
-        if not 0 < fraction < 1:
-            raise ValueError(f"fraction must be between 0 and 1, found {fraction}.")
-        self.require_size(2, "a split")
-        first = np.clip(np.rint(fraction * self.sizes).astype(np.int64), 1, self.sizes - 1)
+        self.require_parts(fraction, 1, 1, "a split")
+        first = _first_sizes(fraction, self.sizes)
         shuffled = self._shuffled(rng)
         return (
             self._take([order[:k] for order, k in zip(shuffled, first, strict=True)], self.labels),
@@ -223,9 +224,10 @@ class BagsContainer:
         size : int or array of int, shape (B,)
         rng : {None, int, numpy.random.Generator}, optional
         """
-        wanted = np.broadcast_to(np.asarray(size, dtype=np.int64), (len(self),))
-        if (wanted < 1).any():
-            raise ValueError("size must be at least 1.")
+        given = np.asarray(size)
+        if given.dtype.kind not in "iu" or (given < 1).any():
+            raise ValueError(f"size must be an integer of at least 1, found {size!r}.")
+        wanted = np.broadcast_to(given.astype(np.int64), (len(self),))
         for i in np.flatnonzero(wanted > self.sizes)[:1]:
             raise ValueError(
                 f"{describe_bag(self.labels[i], int(i))} has {self.sizes[i]} rows, fewer than {wanted[i]}. "
@@ -255,6 +257,8 @@ class BagsContainer:
         bag_of : ndarray of int64
             The bag of each fold.
         """
+        if not (isinstance(n_folds, (int, np.integer)) and n_folds >= 2):
+            raise ValueError(f"n_folds must be an integer of at least 2, found {n_folds!r}.")
         shuffled = self._take(self._shuffled(rng), self.labels)
         counts = np.minimum(n_folds, self.sizes)
         bag_of = np.repeat(np.arange(len(self)), counts)
@@ -273,6 +277,15 @@ class BagsContainer:
         """Refuse bags with fewer than `least` rows, naming the first one."""
         require_size(self.sizes, self.labels, least, purpose)
 
+    def require_parts(self, fraction: float, first: int, second: int, purpose: str) -> None:
+        """Refuse bags that are too small for parts of these sizes when :meth:`split` cuts them."""
+        if not 0 < fraction < 1:
+            raise ValueError(f"fraction must be between 0 and 1, found {fraction}.")
+        least = first + second
+        while _first_sizes(fraction, least) < first or least - _first_sizes(fraction, least) < second:
+            least += 1
+        self.require_size(least, purpose)
+
     def _shuffled(self, rng: RNG) -> list[Array]:
         generator = np.random.default_rng(rng)
         return [generator.permutation(np.arange(a, b)) for a, b in pairwise(self.offsets)]
@@ -287,6 +300,11 @@ class BagsContainer:
             self.columns,
             self.rows[rows],
         )
+
+
+def _first_sizes(fraction: float, sizes: Any) -> Any:
+    """Return how many of these numbers of points go to the first part of a split; both get at least one."""
+    return np.clip(np.rint(fraction * sizes).astype(np.int64), 1, sizes - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

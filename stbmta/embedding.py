@@ -8,6 +8,7 @@ import json
 import os
 from functools import cached_property
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +16,17 @@ import scipy  # its parts load when first used
 
 from .bags import Bags
 from .files import atomic_write
-from .inputs import as_labels, as_matrix, plain_labels
+from .inputs import as_matrix
 from .kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Precomputed, as_kernel
+from .labels import as_labels, labels_from_arrays, labels_to_arrays
 from .statistics import BagStatistics, bag_statistics, cross_statistics
 
 __all__ = ["KernelMeans"]
 
 Array = npt.NDArray[np.float64]
+
+# Kernels that can be written to a file: their parameters are numbers.
+_KINDS: dict[str, type[Kernel]] = {kind.__name__: kind for kind in (Linear, RBF, Laplacian, Polynomial)}
 
 
 class KernelMeans:
@@ -62,7 +67,7 @@ class KernelMeans:
     ) -> None:
         self.bags = bags
         self.kernel = as_kernel(kernel).resolve(bags)
-        self.weights = np.eye(len(bags)) if weights is None else weights
+        self.weights = np.eye(len(bags)) if weights is None else _as_weights(weights)
         self.labels = bags.labels if labels is None else as_labels(labels)
         if self.weights.shape != (len(self.labels), len(bags)):
             raise ValueError(
@@ -98,6 +103,8 @@ class KernelMeans:
 
         :math:`\tilde\mu_i(z) = \sum_j w_{ij} N_j^{-1} \sum_k k(x^{(j)}_k, z)`.
         """
+        if isinstance(self.kernel, Precomputed) and not callable(self.kernel.values):
+            raise TypeError("a precomputed kernel matrix cannot be evaluated at new points; give a function.")
         z = as_matrix(points, "points")
         singles = Bags.from_offsets(z, np.arange(len(z) + 1))
         return self.weights @ cross_statistics(self.bags, singles, self.kernel, n_threads=n_threads)
@@ -108,6 +115,8 @@ class KernelMeans:
             return self.gram
         if other.kernel != self.kernel:
             raise ValueError(f"the embeddings use different kernels: {self.kernel!r} and {other.kernel!r}.")
+        if isinstance(self.kernel, Precomputed) and not callable(self.kernel.values):
+            _check_same_rows(self.bags, other.bags)
         cross = cross_statistics(self.bags, other.bags, self.kernel)
         return (other.weights @ (self.weights @ cross).T).T
 
@@ -120,10 +129,18 @@ class KernelMeans:
             These estimates themselves by default.
         """
         right = self if other is None else other
+        if isinstance(self.kernel, Linear) and isinstance(right.kernel, Linear):
+            # Vectors: their differences keep the digits that a common offset takes from inner products.
+            return scipy.spatial.distance.cdist(self._vectors(), right._vectors(), "sqeuclidean")
         distances = np.diagonal(self.gram)[:, None] + np.diagonal(right.gram)[None, :] - 2 * self.inner(right)
         if other is None:
             np.fill_diagonal(distances, 0.0)
         return np.maximum(distances, 0.0)
+
+    def _vectors(self) -> Array:
+        means = self.statistics.means
+        assert means is not None
+        return np.asarray(self.weights @ means)
 
     def witness(self, first: int, second: int, points: npt.ArrayLike) -> Array:
         r"""Return :math:`\tilde\mu_i(z) - \tilde\mu_j(z)` at points, which shows where two bags differ."""
@@ -144,7 +161,7 @@ class KernelMeans:
             raise TypeError("a precomputed kernel cannot be saved; save the values and the weights yourself.")
         W = scipy.sparse.csr_array(self.weights) if scipy.sparse.issparse(self.weights) else None
         arrays = self.bags.to_arrays()
-        arrays["means_labels"] = plain_labels(self.labels)
+        arrays |= labels_to_arrays(self.labels, "means_labels")
         arrays["kernel"] = np.array(json.dumps({"name": type(self.kernel).__name__, **vars(self.kernel)}))
         if W is None:
             arrays["weights"] = self.weights
@@ -156,15 +173,38 @@ class KernelMeans:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "KernelMeans":
         """Read what :meth:`save` wrote."""
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
-        parameters = json.loads(str(arrays["kernel"]))
-        known = {kind.__name__: kind for kind in (Linear, RBF, Laplacian, Polynomial)}
-        kernel = known[parameters.pop("name")](**parameters)
-        bags = Bags.from_arrays(arrays)
-        if "weights" in arrays:
-            W: Any = arrays["weights"]
-        else:
-            parts = (arrays["weights_data"], arrays["weights_indices"], arrays["weights_indptr"])
-            W = scipy.sparse.csr_array(parts, shape=(len(arrays["means_labels"]), len(bags)))
-        return cls(bags, kernel, W, arrays["means_labels"])
+        try:
+            with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+                arrays = dict(file)
+            parameters = json.loads(str(arrays["kernel"]))
+            kernel = _KINDS[parameters.pop("name")](**parameters)
+            bags = Bags.from_arrays(arrays)
+            labels = labels_from_arrays(arrays, "means_labels")
+            if "weights" in arrays:
+                W: Any = arrays["weights"]
+            else:
+                parts = (arrays["weights_data"], arrays["weights_indices"], arrays["weights_indptr"])
+                W = scipy.sparse.csr_array(parts, shape=(len(labels), len(bags)))  # type: ignore[arg-type]
+            return cls(bags, kernel, W, labels)
+        except (KeyError, ValueError, TypeError, EOFError, AttributeError, BadZipFile) as error:
+            raise ValueError(
+                f"{os.fspath(path)!r} is no file that KernelMeans.save wrote ({type(error).__name__}: {error})."
+            ) from error
+
+
+def _as_weights(weights: Any) -> Any:
+    """Return weights as a matrix of finite numbers, dense or sparse."""
+    W = weights if scipy.sparse.issparse(weights) else np.asarray(weights, dtype=np.float64)
+    if not np.isfinite(W.data if scipy.sparse.issparse(W) else W).all():
+        raise ValueError("weights must be finite numbers; found NaN or infinity.")
+    return W
+
+
+def _check_same_rows(bags: Bags, other: Bags) -> None:
+    """Refuse other bags in which a row of the kernel matrix stands for another point."""
+    _, ours, theirs = np.intersect1d(bags.rows, other.rows, return_indices=True)
+    if not np.array_equal(bags.data[ours], other.data[theirs]):
+        raise ValueError(
+            "these points are not rows of the data that were fitted, and a precomputed kernel matrix cannot be "
+            "evaluated at new points; give a function, or bags that were cut out of the same data."
+        )

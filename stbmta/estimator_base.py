@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .bags import Bags
 from .embedding import KernelMeans
-from .inputs import describe_bag, factorize
-from .kernels import Kernel
+from .inputs import describe_bag, factorize, refuse_masked
+from .kernels import Kernel, Precomputed
 from .report import EstimatorReport
 from .similarity import known_mse
 from .statistics import BagStatistics, bag_statistics
@@ -99,18 +99,30 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
 
         Minus the average over bags of
         :math:`|\tilde\mu_i|^2 - 2 \langle \tilde\mu_i, \hat\mu_i(X) \rangle`: minus an unbiased
-        estimate of the squared error, up to a constant. ``GridSearchCV`` uses it, with folds that keep some
+        estimate of the squared error, up to a constant. For vectors (linear kernel) the constant
+        :math:`|\hat\mu_i(X)|^2` is left in, the score is minus the average of
+        :math:`|\tilde\mu_i - \hat\mu_i(X)|^2`: it ranks estimates in the same way, and a common offset of the data
+        costs no digits. ``GridSearchCV`` uses it, with folds that keep some
         rows of each bag, e.g. ``StratifiedKFold`` on the groups.
 
         Parameters
         ----------
-        X : as in :meth:`fit`
+        X : Bags with the labels of fitted bags, or array or data frame of shape (n, d)
+            A list of arrays has no labels, and is refused.
         y : ignored
         groups : array-like of shape (n,), optional
         """
         check_is_fitted(self)
+        if _is_list_of_arrays(X):
+            raise ValueError(
+                "a list does not say which of the fitted bags its arrays belong to; give Bags with labels, or a table "
+                "with groups. To cross-validate, leave out rows of every bag: StratifiedKFold on the groups."
+            )
         held_out = self._as_bags(X, groups, reset=False)
         index = self._positions(held_out.labels)
+        if "means_" in self.__dict__:
+            away = self.means_[index] - held_out.means()
+            return -float(np.einsum("ij,ij->i", away, away).mean())
         tested = KernelMeans(held_out, self.kernel_)
         cross = tested.inner(self.embedding_)
         norms = np.diagonal(self.gram_)[index]
@@ -123,7 +135,9 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         return self.embedding_.gram
 
     def __getattr__(self, name: str) -> Any:
-        # Only called for what is missing: say why the means are, with another kernel than the linear one.
+        # Only called for what is missing, also when a property fails: say why.
+        if name in ("gram_", "means_"):
+            check_is_fitted(self)
         if name == "means_" and "kernel_" in self.__dict__:
             raise AttributeError(
                 f"with {self.kernel_!r} the estimates are functions, not vectors: see embedding_ and gram_."
@@ -161,6 +175,12 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         return self.statistics_.naive_mse if (self.statistics_.sizes >= 2).all() else None
 
     def _as_bags(self, X: Any, groups: Any, *, reset: bool) -> Bags:
+        bags = self._read_bags(X, groups, reset=reset)
+        if reset and isinstance(self.kernel, Precomputed) and not isinstance(X, Bags):
+            self.kernel.check_whole(len(bags.data))  # only Bags may be a part of something larger
+        return bags
+
+    def _read_bags(self, X: Any, groups: Any, *, reset: bool) -> Bags:
         if isinstance(X, Bags) or _is_list_of_arrays(X):
             if groups is not None:
                 raise ValueError("groups belong to a long table; these are bags already.")
@@ -174,6 +194,7 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
             elif bags.dim != self.n_features_in_:
                 raise ValueError(f"the bags have {bags.dim} columns, but {self.n_features_in_} were fitted.")
             return bags
+        refuse_masked(X, "X")
         table = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1)
         labels = np.zeros(len(table), dtype=np.int64) if groups is None else groups
         names = getattr(self, "feature_names_in_", None)

@@ -4,7 +4,7 @@ Step 6 of the way of the data: ``fit`` goes from bags to weights, and keeps W an
 """
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,19 +13,17 @@ from . import weights as _weights
 from .bags import Bags
 from .estimator_base import BagEstimator, Base
 from .estimator_large import LargeFit
+from .estimator_mta import MTA
 from .fission import tune_stb_fission
 from .kernels import Kernel
-from .similarity import gaussian_neighbors, known_mse, neighbors
+from .similarity import gaussian_neighbors, neighbors
 from .statistics import BagStatistics, bag_statistics
 from .theory import theorems
-from .tuning import Tuning, held_out_risk, tune_stb
+from .tuning import Tuning, tune_stb
 
 __all__ = ["MTA", "RKMSE", "STB", "JamesStein", "NaiveMean"]
 
 Array = npt.NDArray[np.float64]
-
-# MTA stb is scale dependent: gamma multiplies the squared error. These are multiples of B / average error.
-_MTA_STRENGTHS = np.geomspace(0.02, 200.0, 17)
 
 
 class NaiveMean(BagEstimator):
@@ -111,9 +109,11 @@ class STB(LargeFit):
     split : float, optional
         Use this share of each bag for the tests and only the rest for the estimates. Theorem 1 needs tests
         that are independent of the estimates; the price is smaller bags (at 0.5, twice the squared error to
-        begin with), so it is off by default.
+        begin with), so it is off by default. Parameters are chosen on the part for the tests. A bandwidth that
+        is chosen from data sees all points; give a number to keep it out.
     cross_fit : bool, default=False
-        With `split`, do it both ways round and average the two estimates.
+        With `split`, do it both ways round and average the two estimates. Each way chooses its own parameters;
+        the attributes tell those of the first part, and its neighbors.
     n_folds : int, default=5
         Folds of the K-fold choice.
     random_state : int, Generator or None
@@ -195,22 +195,33 @@ class STB(LargeFit):
         if self.cross_fit and self.split is None:
             raise ValueError("cross_fit averages over the two parts of a split; give split=0.5.")
         rng = np.random.default_rng(self.random_state)
-        self._choose(bags, s.kernel, rng, statistics=s)
         self._base = None
         if self.split is None:
+            self._choose(bags, s.kernel, rng, statistics=s)
             W, self.neighbors_, self.gamma_ = self._weights_from(s)
             return W
+        least = 2 if self.variance is None else 1
+        bags.require_parts(
+            self.split, least, least if self.cross_fit else 1, "a split for tests and estimates"
+        )
         parts = bags.split(self.split, rng)
+        tested = min(int(part.sizes.max()) for part in (parts if self.cross_fit else parts[:1]))
+        if self._has_to_choose() and tested <= least:
+            raise ValueError(
+                f"the parts of the bags for the tests have {tested} rows at most; choosing parameters by folds needs "
+                f"{least + 1} in one bag. Give zeta and gamma, or leave out split."
+            )
         first, second = (bag_statistics(part, s.kernel, n_threads=self.n_threads) for part in parts)
+        if self.cross_fit:
+            self._choose(parts[1], s.kernel, rng, statistics=second)
+            W_swapped, *_ = self._weights_from(second)
+        self._choose(parts[0], s.kernel, rng, statistics=first)
         W, self.neighbors_, self.gamma_ = self._weights_from(first)
         if not self.cross_fit:
             self._base = Base(parts[1], second)
             return W
-        W_swapped, *_ = self._weights_from(second)
-        renamed = [
-            part.relabel([(label, k) for label in part.labels.tolist()]) for k, part in enumerate(parts)
-        ]
-        both = Bags.concat(renamed)
+        B = len(bags)
+        both = Bags.concat([parts[0].relabel(range(B)), parts[1].relabel(range(B, 2 * B))])
         self._base = Base(both, bag_statistics(both, s.kernel, n_threads=self.n_threads))
         return np.hstack([W_swapped, W]) / 2
 
@@ -228,11 +239,11 @@ class STB(LargeFit):
         """
         self.tuning_: Tuning | None = None
         theory = isinstance(self.gamma, str)
-        if theory and self.gamma != "theory":
+        if (theory and self.gamma != "theory") or np.ndim(self.gamma):
             raise ValueError(f"gamma must be a number, 'theory' or None, found {self.gamma!r}.")
         self.zeta_, self.c_ = self.zeta, self.c
         self._gamma: Any = self.gamma
-        if self.zeta is None or self.gamma is None or (theory and self.c is None):
+        if self._has_to_choose():
             scored = sample(bags, rng)
             common: dict[str, Any] = {
                 "zeta": self.zeta,
@@ -251,6 +262,9 @@ class STB(LargeFit):
             self.c_ = self.tuning_.c
             self._gamma = "theory" if theory else self.tuning_.gamma
 
+    def _has_to_choose(self) -> bool:
+        return self.zeta is None or self.gamma is None or (isinstance(self.gamma, str) and self.c is None)
+
     def _weights_from(self, s: BagStatistics) -> tuple[Any, Any, Any]:
         """Return weights, neighbors and gamma for tests on the bags with these statistics."""
         assert self.zeta_ is not None
@@ -264,117 +278,6 @@ class STB(LargeFit):
             gamma = theorems.gamma_independent(self.c_ * self.zeta_, N.sum(axis=1) - 1)
             return _weights.stb(N, gamma), N, gamma
         return _weights.stb(N, self._gamma), N, float(self._gamma)
-
-
-class MTA(BagEstimator):
-    r"""Multi-task averaging (Feldman et al. 2014), with the similarity of tasks estimated (eq. mtaweight).
-
-    Parameters
-    ----------
-    kernel : Kernel or str, default="linear"
-    similarity : {"constant", "minimax", "stb"}, default="constant"
-        All pairs alike (MTA const), as similar as the average distance or, for "minimax", the largest distance of the
-        naive means suggests; or the outcome of the similarity tests (MTA stb).
-    zeta : float, optional
-        The threshold of the tests, for "stb". None: the one that K-fold chooses for STB.
-    gamma : float, optional
-        How strongly tasks pull on each other. None: 1 for "constant" and "minimax", which need no tuning (Feldman
-        et al. 2014); for "stb" chosen by K-fold.
-    variance : float, optional
-        The variance of each coordinate, if it is known (linear kernel).
-    n_folds : int, default=5
-    random_state : int, Generator or None
-    n_threads : int, optional
-    client : dask.distributed.Client, optional
-        Compute kernel values on its cluster; the result has the same bits.
-
-    Attributes
-    ----------
-    gamma_, zeta_ : float
-    neighbors_ : ndarray of bool, shape (B, B)
-        For "stb".
-    weights_, means_, embedding_, gram_, labels_, statistics_
-        As for all estimators.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> bags = [rng.normal(size=(5, 100)) for _ in range(30)]
-    >>> bool(np.allclose(MTA().fit(bags).weights_.sum(axis=1), 1))
-    True
-    """
-
-    def __init__(
-        self,
-        kernel: Kernel | str = "linear",
-        similarity: str = "constant",
-        zeta: float | None = None,
-        gamma: float | None = None,
-        *,
-        variance: float | None = None,
-        n_folds: int = 5,
-        random_state: Any = None,
-        n_threads: int | None = None,
-        client: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.similarity = similarity
-        self.zeta = zeta
-        self.gamma = gamma
-        self.variance = variance
-        self.n_folds = n_folds
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.client = client
-
-    def _find_weights(self, bags: Bags, s: BagStatistics) -> Array:
-        mse = None if self.variance is None else known_mse(s, self.variance)
-        if self.similarity in ("constant", "minimax"):
-            self.gamma_ = 1.0 if self.gamma is None else float(self.gamma)
-            kind: Literal["inverse", "minimax"] = "minimax" if self.similarity == "minimax" else "inverse"
-            return _weights.mta_constant(s, self.gamma_, constant=kind, mse=mse)
-        if self.similarity != "stb":
-            raise ValueError(f"similarity must be 'constant', 'minimax' or 'stb', found {self.similarity!r}.")
-        rng = np.random.default_rng(self.random_state)
-        if self.zeta is None:
-            tuning = tune_stb(
-                bags,
-                s.kernel,
-                gamma=0.0,
-                variance=self.variance,
-                n_folds=self.n_folds,
-                rng=rng,
-                n_threads=self.n_threads,
-                client=self.client,
-            )
-            self.zeta_ = tuning.zeta
-        else:
-            self.zeta_ = float(self.zeta)
-        self.neighbors_ = self._tests(s)
-        error = s.naive_mse if mse is None else mse
-        if self.gamma is None:
-            strengths = _MTA_STRENGTHS * len(s) / max(float(error.mean()), np.finfo(float).tiny)
-            self.gamma_ = self._choose_gamma(bags, s.kernel, strengths, rng)
-        else:
-            self.gamma_ = float(self.gamma)
-        return _weights.mta_stb(s, self.neighbors_, self.gamma_, mse=mse)
-
-    def _tests(self, s: BagStatistics) -> npt.NDArray[np.bool_]:
-        return (
-            neighbors(s, self.zeta_)
-            if self.variance is None
-            else gaussian_neighbors(s, self.zeta_, self.variance)
-        )
-
-    def _choose_gamma(self, bags: Bags, kernel: Kernel, gammas: Array, rng: np.random.Generator) -> float:
-        def candidates(s: BagStatistics) -> list[Array]:
-            N = self._tests(s)
-            mse = None if self.variance is None else known_mse(s, self.variance)
-            return [_weights.mta_stb(s, N, gamma, mse=mse) for gamma in gammas]
-
-        n_folds = int(min(self.n_folds, bags.sizes.min()))
-        risk = held_out_risk(candidates, bags, kernel, n_folds=n_folds, rng=rng, n_threads=self.n_threads)
-        return float(gammas[int(np.argmin(risk))])
 
 
 class JamesStein(BagEstimator):
@@ -417,7 +320,7 @@ class JamesStein(BagEstimator):
         if isinstance(self.target, str):
             return W
         # A given target takes part like a bag of one point, so the estimate stays a linear map.
-        point = Bags.from_list([np.atleast_2d(np.asarray(self.target, dtype=np.float64))], labels=["target"])
+        point = Bags.from_list([np.atleast_2d(np.asarray(self.target, dtype=np.float64))], labels=[len(bags)])
         both = Bags.concat([bags.relabel(range(len(bags))), point])
         self._base = Base(both, bag_statistics(both, s.kernel, n_threads=self.n_threads))
         return np.column_stack([W, 1 - np.diagonal(W)])

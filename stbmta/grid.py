@@ -256,16 +256,17 @@ def inner_products(s: BagStatistics, truth: Truth) -> tuple[Array, Array, Array]
 
     Vectors are taken less their average: weights sum to 1, so errors stay, and no accuracy is lost.
     """
+    truth.check(s)
     if truth.means is None:
         assert truth.cross is not None
         assert truth.norms is not None
         gram, cross, norms = s.gram, np.ascontiguousarray(truth.cross.T), truth.norms
     else:
-        if s.means is None:
-            raise ValueError("known means are vectors; they need statistics of the linear kernel.")
+        assert s.means is not None
         center = s.means.mean(axis=0)
         found, true = s.means - center, truth.means - center
         gram, cross, norms = found @ found.T, true @ found.T, np.einsum("ij,ij->i", true, true)
+        norms = norms if truth.noise is None else norms - truth.noise
     if len(norms) != len(s):
         raise ValueError(f"there are {len(s)} bags, but {len(norms)} true means; one a bag is needed.")
     return gram, cross, norms

@@ -3,7 +3,7 @@
 Each error names the bag, the column, what was found and what to do.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -11,19 +11,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .labels import as_labels, is_missing
+
 __all__ = [
     "as_labels",
     "as_matrix",
     "check_column",
     "check_finite",
-    "check_labels",
     "check_not_empty",
     "common_columns",
     "describe_bag",
     "factorize",
     "frame_columns",
-    "plain_labels",
     "read_table",
+    "refuse_masked",
     "require_size",
 ]
 
@@ -65,6 +66,11 @@ def as_matrix(values: Any, what: str) -> FloatArray:
     """
     if hasattr(values, "tocsr"):
         raise TypeError(f"{what} is a sparse matrix; stbmta works on dense arrays. Pass values.toarray().")
+    refuse_masked(values, what)
+    if hasattr(values, "columns") and hasattr(values, "__getitem__"):
+        return _frame_matrix(values, list(values.columns), what)
+    if hasattr(getattr(values, "dtype", None), "na_value") and _is_numeric(values):
+        values = _numbers(values)
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -92,6 +98,14 @@ def as_matrix(values: Any, what: str) -> FloatArray:
     return array
 
 
+def refuse_masked(values: Any, what: str) -> None:
+    """Refuse masked values: without their mask they would count as numbers."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        raise ValueError(
+            f"{what} has {np.ma.count_masked(values)} masked value(s); remove or impute them before making bags."
+        )
+
+
 def _first_text(array: Array) -> str:
     for value in array.ravel()[:1000]:
         if not isinstance(value, (int, float, np.number)):
@@ -115,30 +129,6 @@ def check_finite(data: FloatArray, offsets: Array, labels: Array, columns: Seque
         )
 
 
-def as_labels(labels: Iterable[Hashable]) -> Array:
-    """Keep labels as a one-dimensional array without changing what they are.
-
-    Mixed types and tuples would be turned into text or into a second dimension by NumPy; those are
-    kept as Python objects.
-
-    Examples
-    --------
-    >>> as_labels(["a", 1])
-    array(['a', 1], dtype=object)
-    """
-    if isinstance(labels, np.ndarray) and labels.ndim == 1:
-        return labels
-    values = list(labels)
-    kinds = {type(value) for value in values}
-    if len(kinds) == 1 and not isinstance(values[0], tuple):
-        array = np.array(values)
-        if array.ndim == 1:
-            return array
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
-
-
 def require_size(sizes: Array, labels: Array, least: int, purpose: str) -> None:
     """Refuse bags with fewer than `least` rows, naming the first one and the remedy."""
     for i in np.flatnonzero(sizes < least)[:1]:
@@ -147,19 +137,6 @@ def require_size(sizes: Array, labels: Array, least: int, purpose: str) -> None:
             f"{describe_bag(labels[i], int(i))} has {rows} (n_samples={sizes[i]}); "
             f"{purpose} needs at least {least}. Drop it with bags.drop_small({least})."
         )
-
-
-def check_labels(labels: Array, n_bags: int) -> None:
-    """Refuse labels that are too many, too few or not distinct."""
-    if len(labels) != n_bags:
-        raise ValueError(f"there are {n_bags} bags, but {len(labels)} labels.")
-    seen: set[Any] = set()
-    for i, label in enumerate(labels.tolist()):
-        if label in seen:
-            raise ValueError(
-                f"the label {label!r} is used twice (again at index {i}); labels must be distinct."
-            )
-        seen.add(label)
 
 
 def check_not_empty(sizes: Array, labels: Array) -> None:
@@ -185,15 +162,6 @@ def common_columns(bags: Sequence[Any], labels: Array) -> list[str] | None:
     return first
 
 
-def plain_labels(labels: Array) -> Array:
-    """Return labels in a form that can be written to disk without a pickle."""
-    if labels.dtype != object:
-        return labels
-    if all(isinstance(label, str) for label in labels):
-        return labels.astype(str)
-    raise TypeError("only labels that are numbers, text or dates can be saved; give the bags other labels.")
-
-
 def factorize(groups: Any) -> tuple[npt.NDArray[np.int64], Array]:
     """Number the groups in order of first appearance.
 
@@ -217,13 +185,7 @@ def factorize(groups: Any) -> tuple[npt.NDArray[np.int64], Array]:
     keys = groups if isinstance(groups, np.ndarray) else as_labels(groups)
     if keys.ndim != 1:
         raise ValueError(f"groups must be one-dimensional, one label a row; found shape {keys.shape}.")
-    missing = _missing(keys)
-    if missing.any():
-        rows = np.flatnonzero(missing)
-        raise ValueError(
-            f"groups has {len(rows)} missing label(s), the first in row {rows[0]}. "
-            "Drop those rows or give them a label of their own."
-        )
+    _check_present(keys, "groups")
     if keys.dtype == object:
         codes_of: dict[Any, int] = {}
         codes = np.fromiter((codes_of.setdefault(key, len(codes_of)) for key in keys), np.int64, len(keys))
@@ -235,26 +197,25 @@ def factorize(groups: Any) -> tuple[npt.NDArray[np.int64], Array]:
     return rank[sorted_codes].astype(np.int64, copy=False), labels[order]
 
 
+def _check_present(keys: Array, what: str) -> None:
+    rows = np.flatnonzero(_missing(keys))
+    if len(rows):
+        raise ValueError(
+            f"{what} has {len(rows)} missing label(s), the first in row {rows[0]}. "
+            "Drop those rows or give them a label of their own."
+        )
+
+
 def _missing(keys: Array) -> npt.NDArray[np.bool_]:
     if keys.dtype.kind in "fcmM":
         return np.isnan(keys) if keys.dtype.kind in "fc" else np.isnat(keys)
     if keys.dtype == object:
-        return np.fromiter((_is_missing(key) for key in keys), bool, len(keys))
+        return np.fromiter((is_missing(key) for key in keys), bool, len(keys))
     return np.zeros(len(keys), dtype=bool)
 
 
-def _is_missing(key: Any) -> bool:
-    if isinstance(key, tuple):
-        return any(_is_missing(part) for part in key)
-    if key is None:
-        return True
-    equal = key == key
-    # pandas.NA answers with itself, which is neither true nor false.
-    return not (isinstance(equal, (bool, np.bool_)) and equal)
-
-
 def frame_columns(
-    frame: Any, by: str | Sequence[str], columns: Sequence[str] | None
+    frame: Any, by: str | Sequence[str] | None, columns: Sequence[str] | None
 ) -> tuple[FloatArray, Any, tuple[str, ...]]:
     """Take the features and the group labels out of a pandas or polars data frame.
 
@@ -267,29 +228,51 @@ def frame_columns(
     if not (hasattr(frame, "columns") and hasattr(frame, "__getitem__")):
         raise TypeError(f"expected a pandas or polars data frame, found {type(frame).__name__}.")
     present = list(frame.columns)
+    if by is None:
+        raise ValueError("say which column holds the bags' labels, with by=...")
     keys = [by] if isinstance(by, str) or by in present else list(by)
-    for name in [*keys, *(columns if columns is not None else ())]:
+    chosen = [columns] if isinstance(columns, str) else columns
+    for name in [*keys, *(chosen if chosen is not None else ())]:
         check_column(name, present)
-    names = [name for name in present if name not in keys] if columns is None else list(columns)
+    names = [name for name in present if name not in keys] if chosen is None else list(chosen)
     if not names:
         raise ValueError(f"no feature columns are left beside {keys}; there is nothing to average.")
+    _check_distinct(present, keys, "the table")
+    X = _frame_matrix(frame, names, "the table")
+    labels = [frame[key].to_numpy() for key in keys]
+    for key, values in zip(keys, labels, strict=True):
+        _check_present(values, f"column {key!r}")
+    if len(keys) == 1:
+        return X, labels[0], tuple(map(str, names))
+    groups = np.empty(len(frame), dtype=object)
+    groups[:] = list(zip(*(values.tolist() for values in labels), strict=True))
+    return X, groups, tuple(map(str, names))
+
+
+def _frame_matrix(frame: Any, names: list[Any], what: str) -> FloatArray:
+    """Return some columns of a data frame as an array, (n, d); columns that are not numbers are named."""
+    _check_distinct(list(frame.columns), names, what)
+    if len(frame) == 0:  # types cannot be told, and do not matter
+        return np.empty((0, len(names)))
     wrong = [name for name in names if not _is_numeric(frame[name])]
     if wrong:
         raise TypeError(
-            f"column {wrong[0]!r} has dtype {frame[wrong[0]].dtype}, which is not numeric"
+            f"column {wrong[0]!r} of {what} has dtype {frame[wrong[0]].dtype}, which is not numeric"
             + (f" (and {len(wrong) - 1} more: {wrong[1:]})" if len(wrong) > 1 else "")
             + ". Encode it as numbers, or choose the features with columns=[...]."
         )
     series = [_numbers(frame[name]) for name in names]
-    kind = np.float32 if all(s.dtype == np.float32 for s in series) else np.float64
+    kind = np.float32 if series and all(s.dtype == np.float32 for s in series) else np.float64
     X = np.empty((len(frame), len(names)), dtype=kind)
     for k, values in enumerate(series):
         X[:, k] = values
-    if len(keys) == 1:
-        return X, frame[keys[0]].to_numpy(), tuple(map(str, names))
-    groups = np.empty(len(frame), dtype=object)
-    groups[:] = list(zip(*(frame[key].to_numpy().tolist() for key in keys), strict=True))
-    return X, groups, tuple(map(str, names))
+    return X
+
+
+def _check_distinct(present: list[Any], names: list[Any], what: str) -> None:
+    for name in names:
+        if present.count(name) > 1:
+            raise ValueError(f"{what} has {present.count(name)} columns {name!r}; give them different names.")
 
 
 def _numbers(series: Any) -> FloatArray:

@@ -23,6 +23,8 @@ Bandwidth = float | Literal["median", "std"]
 
 # The median of pairwise distances is taken over at most this many points, drawn with a fixed seed.
 _MEDIAN_POINTS = 1000
+# The squares of narrower bandwidths, and of distances divided by them, would leave the range of numbers.
+_NARROWEST = 1e-150
 
 
 class Kernel:
@@ -152,6 +154,11 @@ class Polynomial(Kernel):
             raise ValueError(f"gamma must be a positive number, found {self.gamma!r}.")
         if not (math.isfinite(self.coef0) and self.coef0 >= 0):
             raise ValueError(f"coef0 must be a number of at least 0, found {self.coef0!r}.")
+        # Plain numbers: the compiled code and files know no others.
+        object.__setattr__(self, "degree", int(self.degree))
+        object.__setattr__(self, "coef0", float(self.coef0))
+        if self.gamma is not None:
+            object.__setattr__(self, "gamma", float(self.gamma))
 
     def __call__(self, X: Array, Y: Array) -> Array:
         gamma = 1 / X.shape[1] if self.gamma is None else self.gamma
@@ -201,6 +208,37 @@ class Precomputed(Kernel):
             )
         object.__setattr__(self, "values", matrix)
 
+    def check_shape(self, rows: Array, columns: Array) -> None:
+        """Refuse a matrix that is too small for these rows and columns of it."""
+        if callable(self.values):
+            return
+        needed = (int(rows.max()) + 1, int(columns.max()) + 1)
+        if self.values.shape[0] < needed[0] or self.values.shape[1] < needed[1]:
+            raise ValueError(
+                f"the kernel matrix has shape {self.values.shape}, but the bags need at least {needed}."
+            )
+
+    def check_symmetric(self, rows: Array) -> None:
+        """Refuse a matrix that is too small for these rows, not square or not symmetric."""
+        self.check_shape(rows, rows)
+        if callable(self.values):
+            return
+        matrix = self.values
+        if matrix.shape[0] != matrix.shape[1]:
+            raise ValueError(f"the kernel matrix has shape {matrix.shape}; one row and one column a point.")
+        for start in range(0, len(matrix), 1024):
+            part, mirror = matrix[start : start + 1024], matrix[:, start : start + 1024]
+            if not np.allclose(part, mirror.T, rtol=1e-8, atol=0.0, equal_nan=True):
+                raise ValueError("the kernel matrix is not symmetric; a kernel has k(x, y) = k(y, x).")
+
+    def check_whole(self, n_points: int) -> None:
+        """Refuse a matrix that has more or fewer rows than the data it is about."""
+        if not callable(self.values) and self.values.shape != (n_points, n_points):
+            raise ValueError(
+                f"the kernel matrix has shape {self.values.shape}, but the data has {n_points} rows; give the "
+                "matrix of these rows in this order, a function, or Bags that were cut out of the whole data."
+            )
+
     def __call__(self, X: Array, Y: Array) -> Array:
         if not callable(self.values):
             raise TypeError("a precomputed kernel matrix cannot be evaluated at new points; give a function.")
@@ -244,6 +282,11 @@ def _check_bandwidth(bandwidth: Any) -> None:
         return
     if not (isinstance(bandwidth, (int, float, np.number)) and math.isfinite(bandwidth) and bandwidth > 0):
         raise ValueError(f"bandwidth must be a positive number, 'median' or 'std'; found {bandwidth!r}.")
+    if not _NARROWEST <= float(bandwidth) <= 1 / _NARROWEST:
+        raise ValueError(
+            f"the bandwidth {bandwidth!r} is beyond what can be squared; scale the data so that it lies between "
+            f"{_NARROWEST:g} and {1 / _NARROWEST:g}."
+        )
 
 
 def _number(bandwidth: Bandwidth) -> float:
@@ -256,15 +299,28 @@ def _choose(bandwidth: Bandwidth, bags: "Bags", metric: Literal["euclidean", "ci
     """Choose a bandwidth from the data."""
     if not isinstance(bandwidth, str):
         return float(bandwidth)
+    from .sums import canonical_order  # which imports the kernels
+
+    order = canonical_order(bags.data, bags.offsets)  # the bags may come in any order
     if bandwidth == "std":
-        spread = float(np.std(bags.data, axis=0, dtype=np.float64).mean())
-        value = spread * (bags.dim if metric == "cityblock" else 1)
+        value = _average_spread(bags, order) * (bags.dim if metric == "cityblock" else 1)
     else:
         count = min(_MEDIAN_POINTS, len(bags.data))
-        chosen = np.random.default_rng(0).choice(len(bags.data), count, replace=False)
-        points = bags.data[np.sort(chosen)].astype(np.float64)
+        chosen = np.sort(np.random.default_rng(0).choice(len(bags.data), count, replace=False))
+        ends = np.cumsum(bags.sizes[order])
+        bag = np.searchsorted(ends, chosen, side="right")
+        rows = bags.offsets[order[bag] + 1] - (ends[bag] - chosen)
+        points = bags.data[rows].astype(np.float64)
         distances = scipy.spatial.distance.cdist(points, points, metric)[np.triu_indices(count, 1)]
         value = float(np.median(distances)) if count > 1 else 0.0
     if value <= 0:
         raise ValueError(f"the {bandwidth} rule gives bandwidth 0 on these data; give a number instead.")
     return value
+
+
+def _average_spread(bags: "Bags", order: Array) -> float:
+    """Return the average standard deviation of the features, with the bags added up in a given order."""
+    starts, count = bags.offsets[:-1], len(bags.data)
+    mean = np.add.reduceat(bags.data, starts, axis=0, dtype=np.float64)[order].sum(axis=0) / count
+    squares = np.add.reduceat((bags.data - mean) ** 2, starts, axis=0)[order].sum(axis=0)
+    return float(np.sqrt(squares / count).mean())

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from .bags import Bags
 from .certificates import Certificate, certify
 from .kernels import Kernel
+from .risk import unbiased_risk
 from .statistics import BagStatistics, labels_index
-from .tuning import unbiased_risk
 
 __all__ = ["EstimatorReport"]
 
@@ -143,7 +143,7 @@ class EstimatorReport:
         -------
         pandas.DataFrame
             Indexed by label. `naive_error` is the (estimated) squared error of the naive mean,
-            `estimated_error` that of the estimate: the larger of :func:`stbmta.tuning.unbiased_risk`, which
+            `estimated_error` that of the estimate: the larger of :func:`stbmta.risk.unbiased_risk`, which
             can fall below 0, and the variance of the weighted average, below which no error can fall.
         """
         import pandas as pd

@@ -4,21 +4,18 @@ Step 3 of the way of the data. The n x n Gram matrix is never built.
 """
 
 from dataclasses import dataclass
-from functools import cached_property, partial
-from itertools import pairwise
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .bags import Bags, require_size
-from .blocks import Side, data_center
-from .container import BagsContainer
-from .jit import moments
+from .blocks import Side
 from .kernels import Kernel, Linear, Precomputed, as_kernel
 from .memory import available_memory, require_memory
 from .sums import canonical_order, cross_sums, longest_piece, part_sums, whole_sums
-from .threads import run
+from .vectors import centered_means, inner_products, measure_far
 
 if TYPE_CHECKING:
     from .scale.stream import BagStream
@@ -35,9 +32,6 @@ __all__ = [
 ]
 
 Array = npt.NDArray[np.float64]
-
-# Multiply-adds of one matrix product: some tenths of a second.
-_STRIP = 2**33
 
 
 @dataclass(frozen=True)
@@ -128,6 +122,9 @@ class BagStatistics:
         """
         norms = np.diagonal(self.centered_gram)
         distances = norms[:, None] + norms[None, :] - 2 * self.centered_gram
+        if self.means is not None:
+            error = self.scatter / np.maximum(self.sizes - 1.0, 1.0)
+            measure_far(self.means, norms, error, distances)
         if unbiased:
             distances -= self.naive_mse[:, None] + self.naive_mse[None, :]
         elif clip is False:
@@ -198,9 +195,9 @@ def bag_statistics(
     threads, block size and order of the bags (a function as a precomputed kernel may spoil that, if its
     values depend on how many points it is given at once).
 
-    Data with a common offset lose no accuracy: the linear kernel works on differences to the center of
-    the data, the RBF kernel on centered points, or on differences of coordinates where points lie too far
-    from the center for their width.
+    Data with a common offset lose no accuracy: the linear kernel works on differences to a center of the data
+    that no far bag or point can move, the RBF kernel on centered points, or on differences of coordinates
+    where points lie too far from the center for their width.
 
     Examples
     --------
@@ -223,7 +220,7 @@ def bag_statistics(
     order = canonical_order(bags.data, bags.offsets, n_threads)
     ordered = bags.select(order)
     if isinstance(kernel, Precomputed):
-        _check_matrix(kernel, bags, bags)
+        kernel.check_symmetric(bags.rows)
     found = part_sums(
         ordered.data, ordered.rows, ordered.offsets, np.arange(len(bags)), kernel,
         n_threads, block_size, _precision(dtype), client,
@@ -306,7 +303,7 @@ def cross_statistics(
     if isinstance(kernel, Linear):
         return bags.means() @ other.means().T
     if isinstance(kernel, Precomputed):
-        _check_matrix(kernel, bags, other)
+        kernel.check_shape(bags.rows, other.rows)
     left = canonical_order(bags.data, bags.offsets, n_threads)
     right = canonical_order(other.data, other.offsets, n_threads)
     a, b = bags.select(left), other.select(right)
@@ -316,31 +313,6 @@ def cross_statistics(
     )  # fmt: skip
     counts = np.outer(bags.sizes.astype(np.float64), other.sizes.astype(np.float64))
     return sums[np.ix_(np.argsort(left), np.argsort(right))] / counts
-
-
-def centered_means(bags: BagsContainer, n_threads: int | None = None) -> tuple[Array, Array, Array]:
-    """Return the center of the data, the naive means less the center, and each bag's sum of squares.
-
-    Returns
-    -------
-    center : ndarray of shape (d,)
-    means : ndarray of shape (B, d)
-    squares : ndarray of shape (B,)
-        Sum of squared distances of the points to their mean.
-    """
-    center = data_center(bags.data, n_threads=n_threads)
-    means, squares = np.empty((len(bags), bags.dim)), np.empty(len(bags))
-    # Runs of bags with about the same number of points; each bag is summed by one thread.
-    wanted = np.linspace(0, len(bags.data), 65)[1:-1]
-    cuts = np.unique(np.r_[0, np.searchsorted(bags.offsets, wanted), len(bags)])
-    run(
-        [
-            partial(moments.bag_moments, bags.data, bags.offsets, center, int(a), int(b), means, squares)
-            for a, b in pairwise(cuts)
-        ],
-        n_threads,
-    )
-    return center, means, squares
 
 
 def _linear_statistics(bags: Bags, n_threads: int | None) -> BagStatistics:
@@ -357,23 +329,6 @@ def _linear_statistics(bags: Bags, n_threads: int | None) -> BagStatistics:
     )
 
 
-def inner_products(means: Array) -> Array:
-    """Return means @ means.T; BLAS may round by position, so the rows get an order of their own."""
-    n_bags, dim = means.shape
-    order = canonical_order(means, np.arange(n_bags + 1))
-    back = np.argsort(order)
-    ordered = means[order]
-    gram = np.empty((n_bags, n_bags))
-    # Strips, so that Ctrl-C is heard in between; the other half is a mirror image.
-    step = max(1, _STRIP // (n_bags * dim))
-    for a in range(0, n_bags, step):
-        strip, rest = ordered[a : a + step], ordered[a + step :]
-        gram[a : a + step, a : a + step] = strip @ strip.T
-        gram[a : a + step, a + step :] = strip @ rest.T
-        gram[a + step :, a : a + step] = gram[a : a + step, a + step :].T
-    return gram[np.ix_(back, back)]
-
-
 def point_diagonal(bags: Bags, kernel: Kernel) -> Array:
     """Return k(x, x) for every point of the bags, (n,)."""
     if isinstance(kernel, Precomputed) and not callable(kernel.values):
@@ -385,24 +340,6 @@ def _precision(dtype: npt.DTypeLike) -> np.dtype[Any]:
     if dtype not in (np.float64, np.float32, "float64", "float32"):
         raise ValueError(f"dtype must be float64 or float32, found {dtype!r}.")
     return np.dtype(dtype)
-
-
-def _check_matrix(kernel: Precomputed, bags: Bags, other: Bags) -> None:
-    """Refuse a precomputed matrix that does not fit the bags, or is not symmetric where it has to be."""
-    if callable(kernel.values):
-        return
-    matrix = kernel.values
-    needed = (int(bags.rows.max()) + 1, int(other.rows.max()) + 1)
-    if matrix.shape[0] < needed[0] or matrix.shape[1] < needed[1]:
-        raise ValueError(f"the kernel matrix has shape {matrix.shape}, but the bags need at least {needed}.")
-    if bags is not other:
-        return
-    if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"the kernel matrix has shape {matrix.shape}; one row and one column a point.")
-    for start in range(0, len(matrix), 1024):
-        rows, columns = matrix[start : start + 1024], matrix[:, start : start + 1024]
-        if not np.allclose(rows, columns.T, rtol=1e-8, atol=0.0, equal_nan=True):
-            raise ValueError("the kernel matrix is not symmetric; a kernel has k(x, y) = k(y, x).")
 
 
 def labels_index(labels: npt.NDArray[Any]) -> Any:

@@ -13,8 +13,10 @@ import numpy.typing as npt
 import scipy  # its parts load when first used
 
 from .bags import Bags
-from .kernels import RBF, Kernel, as_kernel
+from .inputs import as_matrix
+from .kernels import RBF, Kernel, Linear, as_kernel
 from .statistics import BagStatistics, bag_statistics, cross_statistics
+from .vectors import centered_means
 
 __all__ = [
     "Truth",
@@ -41,11 +43,34 @@ class Truth:
         :math:`|\mu_i|^2`.
     means : ndarray of shape (m, d) or None
         The means themselves, for the linear kernel; errors are then computed from them directly.
+    noise : ndarray of shape (m,) or None
+        The squared errors of `means`, where they are a proxy; they are taken off.
+    kernel : Kernel or None
+        Of the embeddings, if it is known; statistics of another one are refused.
     """
 
     cross: Array | None
     norms: Array | None
     means: Array | None = None
+    noise: Array | None = None
+    kernel: Kernel | None = None
+
+    def __len__(self) -> int:
+        """Return the number of true means, m."""
+        found = self.norms if self.means is None else self.means
+        assert found is not None
+        return len(found)
+
+    def check(self, s: BagStatistics) -> None:
+        """Refuse statistics of another kernel, other bags or other features."""
+        if self.means is not None and s.means is None:
+            raise ValueError("known means are vectors; they need statistics of the linear kernel.")
+        if self.kernel is not None and self.kernel != s.kernel:
+            raise ValueError(f"the truth is for {self.kernel!r}, but the statistics are of {s.kernel!r}.")
+        if self.means is not None and self.means.shape[1:] != (s.dim,):
+            raise ValueError(f"the true means have shape {self.means.shape}, but the bags {s.dim} columns.")
+        if self.cross is not None and len(self.cross) != len(s):
+            raise ValueError(f"the truth was made for {len(self.cross)} bags, but there are {len(s)}.")
 
 
 def squared_error(W: Any, s: BagStatistics, truth: Truth) -> Array:
@@ -70,11 +95,17 @@ def squared_error(W: Any, s: BagStatistics, truth: Truth) -> Array:
     >>> squared_error(np.full((2, 2), 0.5), s, known_means([[1.0], [2.0]]))
     array([0.25, 0.25])
     """
+    truth.check(s)
+    W = W if scipy.sparse.issparse(W) else np.asarray(W, dtype=np.float64)
+    if W.shape != (len(truth), len(s)):
+        raise ValueError(
+            f"W has shape {W.shape}; one row for each of {len(truth)} true means and one column for each of "
+            f"{len(s)} bags are needed."
+        )
     if truth.means is not None:
-        if s.means is None:
-            raise ValueError("known means are vectors; they need statistics of the linear kernel.")
         difference = W @ s.means - truth.means
-        return np.einsum("ij,ij->i", difference, difference)
+        squares = np.einsum("ij,ij->i", difference, difference)
+        return squares if truth.noise is None else squares - truth.noise
     assert truth.cross is not None
     assert truth.norms is not None
     if scipy.sparse.issparse(W):
@@ -87,15 +118,28 @@ def squared_error(W: Any, s: BagStatistics, truth: Truth) -> Array:
 
 
 def known_means(means: npt.ArrayLike) -> Truth:
-    """Return the truth for the linear kernel when the means are known, (m, d)."""
-    return Truth(cross=None, norms=None, means=np.asarray(means, dtype=np.float64))
+    """Return the truth for the linear kernel when the means are known.
+
+    Parameters
+    ----------
+    means : array-like of shape (m, d)
+        A one-dimensional array is m means with d = 1.
+
+    Examples
+    --------
+    >>> known_means([1.0, 2.0]).means
+    array([[1.],
+           [2.]])
+    """
+    return Truth(cross=None, norms=None, means=as_matrix(means, "means").astype(np.float64), kernel=Linear())
 
 
 def proxy_truth(bags: Bags, proxy: Bags, kernel: Kernel | str, *, n_threads: int | None = None) -> Truth:
     r"""Return a proxy of the truth from independent bags of the same distributions.
 
     The norms leave out k(y, y): errors are unbiased when the diagonal is kept for the estimate and
-    dropped for the proxy (the paper's footnote).
+    dropped for the proxy (the paper's footnote). For the linear kernel that is
+    :math:`|\tilde\mu_i - \hat\nu_i|^2` less the squared error of the proxy mean :math:`\hat\nu_i`, and is computed so.
 
     Parameters
     ----------
@@ -115,9 +159,15 @@ def proxy_truth(bags: Bags, proxy: Bags, kernel: Kernel | str, *, n_threads: int
     """
     proxy.require_size(2, "an unbiased proxy of the truth")
     kernel = as_kernel(kernel).resolve(bags)
+    if isinstance(kernel, Linear):
+        center, means, squares = centered_means(proxy, n_threads)
+        counts = proxy.sizes.astype(np.float64)
+        noise = squares / (counts * (counts - 1))
+        return Truth(cross=None, norms=None, means=center + means, noise=noise, kernel=kernel)
     return Truth(
         cross=cross_statistics(bags, proxy, kernel, n_threads=n_threads),
         norms=squared_norms(proxy, kernel, unbiased=True, n_threads=n_threads),
+        kernel=kernel,
     )
 
 
@@ -166,7 +216,8 @@ def gaussian_truth(bags: Bags, means: npt.ArrayLike, covariances: npt.ArrayLike,
     bags : Bags
         The bags that the estimates are made of.
     means : array-like of shape (m, d)
-    covariances : array-like of shape (m, d, d) or (d, d)
+    covariances : float or array-like of shape (m, d, d) or (d, d)
+        A number is the variance of each coordinate, which are then independent.
     kernel : RBF
         With a number as bandwidth.
 
@@ -178,6 +229,8 @@ def gaussian_truth(bags: Bags, means: npt.ArrayLike, covariances: npt.ArrayLike,
     (array([0.5774]), array([[0.7071]]))
     """
     centers, spreads, width = _gaussians(means, covariances, kernel)
+    if centers.shape[1] != bags.dim:
+        raise ValueError(f"the means have {centers.shape[1]} columns, but the bags {bags.dim}.")
     points = bags.data.astype(np.float64, copy=False)
     cross = np.empty((len(bags), len(centers)))
     norms = np.empty(len(centers))
@@ -185,10 +238,11 @@ def gaussian_truth(bags: Bags, means: npt.ArrayLike, covariances: npt.ArrayLike,
     for i, (center, spread) in enumerate(zip(centers, spreads, strict=True)):
         factor = scipy.linalg.cholesky(identity + spread / width**2, lower=True)
         whitened = scipy.linalg.solve_triangular(factor, (points - center).T / width, lower=True)
-        values = np.exp(-0.5 * np.einsum("ij,ij->j", whitened, whitened)) / np.diagonal(factor).prod()
+        log_volume = np.log(np.diagonal(factor)).sum()  # a product would overflow in many dimensions
+        values = np.exp(-0.5 * np.einsum("ij,ij->j", whitened, whitened) - log_volume)
         cross[:, i] = np.add.reduceat(values, bags.offsets[:-1]) / bags.sizes
-        norms[i] = np.linalg.det(identity + 2 * spread / width**2) ** -0.5
-    return Truth(cross=cross, norms=norms)
+        norms[i] = np.exp(-0.5 * np.linalg.slogdet(identity + 2 * spread / width**2).logabsdet)
+    return Truth(cross=cross, norms=norms, kernel=kernel)
 
 
 def gaussian_gram(means: npt.ArrayLike, covariances: npt.ArrayLike, kernel: RBF) -> Array:
@@ -207,16 +261,23 @@ def gaussian_gram(means: npt.ArrayLike, covariances: npt.ArrayLike, kernel: RBF)
     sums = np.eye(centers.shape[1]) + (spreads[:, None] + spreads[None, :]) / width**2
     differences = (centers[:, None] - centers[None, :]) / width
     solved = np.linalg.solve(sums, differences[..., None])[..., 0]
-    return np.exp(-0.5 * np.einsum("ijk,ijk->ij", differences, solved)) / np.sqrt(np.linalg.det(sums))
+    log_volume = np.linalg.slogdet(sums).logabsdet
+    return np.exp(-0.5 * (np.einsum("ijk,ijk->ij", differences, solved) + log_volume))
 
 
 def _gaussians(means: npt.ArrayLike, covariances: npt.ArrayLike, kernel: RBF) -> tuple[Array, Array, float]:
     if not isinstance(kernel, RBF) or isinstance(kernel.bandwidth, str):
         raise ValueError("the closed form is for the RBF kernel with a number as bandwidth.")
-    centers = np.atleast_2d(np.asarray(means, dtype=np.float64))
+    centers = as_matrix(means, "means").astype(np.float64)
     m, d = centers.shape
-    return (
-        centers,
-        np.broadcast_to(np.asarray(covariances, dtype=np.float64), (m, d, d)),
-        float(kernel.bandwidth),
-    )
+    spreads = np.asarray(covariances, dtype=np.float64)
+    if spreads.ndim == 0:
+        spreads = spreads * np.eye(d)
+    if spreads.shape not in ((d, d), (m, d, d)):
+        raise ValueError(
+            f"covariances must be a number or have shape {(d, d)} or {(m, d, d)}; found {spreads.shape}."
+        )
+    uneven = np.abs(spreads - np.swapaxes(spreads, -1, -2)).max()
+    if not uneven <= 1e-8 * np.abs(spreads).max() or (np.diagonal(spreads, axis1=-2, axis2=-1) < 0).any():
+        raise ValueError("a covariance matrix is symmetric, with variances of at least 0; these are not.")
+    return centers, np.broadcast_to(spreads, (m, d, d)), float(kernel.bandwidth)

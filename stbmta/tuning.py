@@ -6,7 +6,6 @@ an unbiased estimate of the squared error, less a constant, for a bag that is sm
 scores come from one pass over the sums of kernel values between folds and bags.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,11 +16,12 @@ import numpy.typing as npt
 from .bags import RNG, Bags
 from .jit import folds as jit_folds
 from .kernels import Kernel, Linear, as_kernel
-from .statistics import BagStatistics, bag_statistics, centered_means, cross_statistics, point_diagonal
+from .risk import held_out_risk, unbiased_risk
+from .statistics import point_diagonal
 from .sums import part_sums
 from .theory import theorems
 from .threads import run
-from .truth import Truth, squared_error
+from .vectors import centered_means
 
 __all__ = ["Tuning", "default_zetas", "held_out_risk", "tune_stb", "unbiased_risk"]
 
@@ -55,7 +55,8 @@ class Tuning:
         Estimated squared error less that of the naive means, averaged over bags: negative is better than
         naive.
     n_scored : int
-        How many bags had enough points to be scored; all bags serve as neighbors.
+        How many bags were scored: those with enough points, and not so far from all others that rounding would
+        swallow the score. All bags serve as neighbors.
     """
 
     zeta: float
@@ -286,6 +287,8 @@ def _fold_paths(
     else:
         known = bags.dim * variance
         mse = known / counts
+    owner = bag_of[scored]
+    scored = scored[_resolved(np.diagonal(gram)[owner], mse[owner])]
     paths = np.empty((len(scored), len(zetas), 4))
     ends = np.empty((len(scored), 2))
     step = max(1, len(scored) // 256)
@@ -301,6 +304,13 @@ def _fold_paths(
         n_threads,
     )
     return paths, ends, bag_of[scored]
+
+
+def _resolved(norms: Array, mse: Array) -> npt.NDArray[np.bool_]:
+    """Tell which bags lie so near to the center that their scores are more than rounding; all, if none does."""
+    rounding, error = np.finfo(np.float64).eps * norms, np.median(mse)
+    near = rounding <= 1e-6 * error
+    return near if error > 0 and near.any() else np.ones_like(near)
 
 
 def _only(chosen: Indices, offsets: Indices, bag_offsets: Indices) -> tuple[Indices, Indices, Indices]:
@@ -324,101 +334,3 @@ def _fold_sums(
     norms = np.einsum("ij,ij->i", totals, totals)
     bag_totals = np.add.reduceat(totals, np.searchsorted(bag_of, np.arange(len(shuffled))), axis=0)
     return totals @ bag_totals.T, norms, squares + norms / sizes
-
-
-def held_out_risk(
-    weights: Callable[[BagStatistics], list[Any]],
-    bags: Bags,
-    kernel: Kernel | str = "linear",
-    *,
-    n_folds: int = 5,
-    rng: RNG = None,
-    n_threads: int | None = None,
-) -> Array:
-    r"""Estimate the risk of any methods by K-fold, leaving out a fold of every bag at once.
-
-    Parameters
-    ----------
-    weights : callable
-        Takes the statistics of the bags without a fold, and returns the weight matrices to compare.
-    bags : Bags
-        Each with at least as many points as folds.
-    kernel : Kernel or str
-    n_folds : int, default=5
-    rng : {None, int, numpy.random.Generator}, optional
-    n_threads : int, optional
-
-    Returns
-    -------
-    ndarray
-        For each weight matrix, the estimated squared error less that of the naive means, averaged over bags.
-
-    Notes
-    -----
-    Slower than :func:`tune_stb`, which only STB allows: the statistics are computed anew for each fold. All
-    bags shrink by a fold, so thresholds come out for slightly smaller bags.
-
-    Examples
-    --------
-    >>> from stbmta import weights
-    >>> rng = np.random.default_rng(0)
-    >>> bags = Bags.from_list([rng.normal(size=(10, 50)) for _ in range(20)])
-    >>> risk = held_out_risk(lambda s: [weights.naive(s), weights.mta_constant(s)], bags, rng=0)
-    >>> float(risk[0]), bool(risk[1] < -4)
-    (0.0, True)
-    """
-    bags.require_size(n_folds, f"leaving out one of {n_folds} folds")
-    kernel = as_kernel(kernel).resolve(bags)
-    shuffled, offsets, bag_of = bags.folds(n_folds, rng)
-    fold_of = np.arange(len(bag_of)) - np.searchsorted(bag_of, bag_of)
-    point_fold = np.repeat(fold_of, np.diff(offsets))
-    losses = []
-    for k in range(n_folds):
-        rest, fold = shuffled.take_points(point_fold != k), shuffled.take_points(point_fold == k)
-        s = bag_statistics(rest, kernel, n_threads=n_threads)
-        if s.means is not None:
-            targets = fold.means()
-            naive = _squared_distances(s.means, targets)
-            found = [_squared_distances(W @ s.means, targets) - naive for W in weights(s)]
-        else:
-            cross = cross_statistics(rest, fold, kernel, n_threads=n_threads)
-            truth = Truth(cross=cross, norms=np.zeros(len(bags)))
-            naive = np.diagonal(s.gram) - 2 * np.diagonal(cross)
-            found = [squared_error(W, s, truth) - naive for W in weights(s)]
-        losses.append([loss.mean() for loss in found])
-    return np.mean(losses, axis=0)
-
-
-def unbiased_risk(W: Any, s: BagStatistics, *, mse: npt.ArrayLike | None = None) -> Array:
-    r"""Return an unbiased estimate of the squared error of fixed weights, (B,).
-
-    .. math:: \hat R_i(w) = \Bigl| \sum_j w_j \hat\mu_j - \hat\mu_i \Bigr|^2 + 2 w_i s_i^2 - s_i^2
-
-    Parameters
-    ----------
-    W : array or scipy.sparse matrix of shape (B, B)
-    s : BagStatistics
-    mse : array-like of shape (B,), optional
-        The squared errors :math:`s_i^2` of the naive means; their estimates by default.
-
-    Notes
-    -----
-    Unbiased when W does not depend on the data. When neighbors were chosen on the same data it is
-    optimistic, sometimes very much so; use it to look, and :func:`tune_stb` to choose. It can be negative.
-
-    Examples
-    --------
-    >>> s = bag_statistics(Bags.from_list([[0.0, 2.0], [1.0, 3.0]]))
-    >>> unbiased_risk(np.eye(2), s)
-    array([1., 1.])
-    """
-    error = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
-    if s.means is not None:
-        moved = _squared_distances(W @ s.means, s.means)
-    else:
-        moved = squared_error(W, s, Truth(cross=s.gram, norms=np.diagonal(s.gram)))
-    return moved + (2 * W.diagonal() - 1) * error
-
-
-def _squared_distances(a: Array, b: Array) -> Array:
-    return np.einsum("ij,ij->i", a - b, a - b)

@@ -6,6 +6,7 @@ Tested Methods". Row i holds the weights of the naive means in the estimate of m
 Neighbors may be a Boolean array or a ``scipy.sparse`` matrix; weights are of the same kind.
 """
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -89,6 +90,7 @@ def stb(N: Matrix, gamma: npt.ArrayLike = 0.0) -> Matrix:
     array([[0.75, 0.25],
            [0.  , 1.  ]])
     """
+    N = N if scipy.sparse.issparse(N) else np.asarray(N)
     counts = _neighbor_counts(N)
     gamma = np.broadcast_to(np.asarray(gamma, dtype=np.float64), counts.shape)
     if not ((gamma >= 0) & (gamma <= 1)).all():
@@ -171,11 +173,11 @@ def mta(s: BagStatistics, similarity: Matrix, gamma: float, *, mse: npt.ArrayLik
            [0.333, 0.667]])
     """
     gamma = _at_least_zero(gamma, "gamma")
-    error = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
+    error = _errors(s, mse)
     A = similarity.toarray() if scipy.sparse.issparse(similarity) else np.asarray(similarity)
     A = A.astype(np.float64)
-    if A.shape != (len(s), len(s)) or not (A >= 0).all():
-        raise ValueError(f"similarity must be a matrix of {len(s)} x {len(s)} numbers of at least 0.")
+    if A.shape != (len(s), len(s)) or not ((A >= 0) & np.isfinite(A)).all():
+        raise ValueError(f"similarity must be a matrix of {len(s)} x {len(s)} finite numbers of at least 0.")
     laplacian = np.diag(A.sum(axis=1)) - A
     system = np.eye(len(s)) + (gamma / len(s)) * error[:, None] * laplacian
     return scipy.linalg.solve(system, np.eye(len(s)), overwrite_a=True, overwrite_b=True)
@@ -223,7 +225,7 @@ def mta_constant(
     gamma = _at_least_zero(gamma, "gamma")
     if constant not in ("inverse", "mean", "minimax"):
         raise ValueError(f"constant must be 'inverse', 'mean' or 'minimax', found {constant!r}.")
-    error = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
+    error = _errors(s, mse)
     B = len(s)
     if B == 1 or gamma == 0:
         return np.eye(B)
@@ -234,13 +236,24 @@ def mta_constant(
         distances -= error[:, None] + error
         np.fill_diagonal(distances, 0.0)
         typical = float(np.maximum(distances, 0.0).sum() / (B * (B - 1)))
-    if constant != "mean" and typical == 0:
+    strength = gamma * (typical if constant == "mean" else 2 / typical if typical else math.inf)
+    if math.isinf(strength * (float(error.max()) or 1.0)):
         return np.broadcast_to(_inverse_variance(error), (B, B)).copy()
-    strength = gamma * (typical if constant == "mean" else 2 / typical)
-    # I + strength * D (I - 11'/B): a diagonal and a matrix of rank one, inverted by Sherman-Morrison.
+    # I + strength * D (I - 11'/B): a diagonal and a matrix of rank one, inverted by Sherman-Morrison. Its divisor,
+    # 1 less the sum of what is pulled, is the average of what is kept, and is not lost when that is little.
     kept = 1 / (1 + strength * error)
     pulled = strength * error * kept / B
-    return np.diag(kept) + np.outer(pulled / (1 - pulled.sum()), kept)
+    return np.diag(kept) + np.outer(pulled, kept / kept.mean())
+
+
+def _errors(s: BagStatistics, mse: npt.ArrayLike | None) -> Array:
+    """Return the squared errors of the naive means, as given or as estimated."""
+    if mse is None:
+        return s.naive_mse
+    error = np.asarray(mse, dtype=np.float64)
+    if error.shape != (len(s),) or not (np.isfinite(error) & (error >= 0)).all():
+        raise ValueError(f"mse must be {len(s)} finite numbers of at least 0, one a bag.")
+    return error
 
 
 def _inverse_variance(error: Array) -> Array:
@@ -346,6 +359,7 @@ def james_stein_target(s: BagStatistics, target: Literal["zero", "mean"] | npt.A
 
 
 def _neighbor_counts(N: Matrix) -> Array:
+    N = N if scipy.sparse.issparse(N) else np.asarray(N)
     if N.ndim != 2 or N.shape[0] != N.shape[1]:
         raise ValueError(f"neighbors must be a square matrix, found shape {N.shape}.")
     if not np.all(N.diagonal()):

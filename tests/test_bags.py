@@ -1,6 +1,7 @@
 """Bags: every way in, every complaint, every way of cutting."""
 
 import pickle
+from datetime import date, datetime
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stbmta
-from stbmta import Bags
+from stbmta import Bags, KernelMeans
 
 from . import naive
 from .strategies import ragged
@@ -115,6 +116,30 @@ def test_save_and_read(frame, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["b.npz"]
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [("a", 1), ("b", 2.5)],
+        [1, "1"],
+        [True, "x"],
+        [date(2020, 1, 2), datetime(2020, 1, 2, 3, 4, 5)],
+        pd.date_range("2020-01-01", periods=2),
+        [("a", pd.Timestamp("2020-01-01 00:00:00.123456789")), ("b", np.datetime64("2020-01-02", "ns"))],
+        [(np.int64(3), ("x", 0.1)), "y"],
+        np.array(["2020-01-02", "2020-01-01"], dtype="datetime64[D]"),
+    ],
+    ids=str,
+)
+def test_labels_of_any_kind_survive_a_file(labels, tmp_path):
+    bags = Bags.from_list([[1.0], [2.0]], labels=labels)
+    bags.save(tmp_path / "bags.npz")
+    again = Bags.read(tmp_path / "bags.npz")
+    assert again.labels.tolist() == bags.labels.tolist()
+    assert [type(a) for a in again.labels.tolist()] == [type(a) for a in bags.labels.tolist()]
+    KernelMeans(bags, "linear").save(tmp_path / "means.npz")
+    assert KernelMeans.load(tmp_path / "means.npz").labels.tolist() == bags.labels.tolist()
+
+
 def test_read_npz_with_named_arrays(tmp_path):
     np.savez(tmp_path / "x.npz", X=np.arange(4.0), who=np.array(["a", "b", "a", "b"]), other=np.zeros(2))
     bags = Bags.read(tmp_path / "x.npz", by="who", columns="X")
@@ -136,8 +161,10 @@ def test_pickles_in_npz_are_refused(tmp_path):
 def test_a_failed_save_keeps_the_old_file(tmp_path):
     path = tmp_path / "b.npz"
     Bags.from_list([[1.0]]).save(path)
-    with pytest.raises(TypeError, match="only labels that are numbers, text or dates"):
-        Bags.from_list([[1.0]], labels=[("a", 1)]).save(path)
+    with pytest.raises(
+        TypeError, match="is a frozenset; only labels that are numbers, text, dates or tuples"
+    ):
+        Bags.from_list([[1.0]], labels=[frozenset("a")]).save(path)
     assert len(Bags.read(path)) == 1
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -200,6 +227,8 @@ BAD = {
     "groups NA": (lambda: Bags.from_groups(np.ones((2, 1)), pd.Series(["a", pd.NA])), "missing label.* row 1"),
     "groups tuple": (lambda: Bags.from_groups(np.ones((2, 1)), [("a", 1), ("a", None)]), "missing label.* row 1"),
     "labels count": (lambda: Bags.from_list([[1.0]], labels=["a", "b"]), "there are 1 bags, but 2 labels"),
+    "labels missing": (lambda: Bags.from_list([[1.0], [2.0]], labels=["a", None]), "label at index 1 is missing"),
+    "labels nan": (lambda: Bags.from_list([[1.0], [2.0]], labels=[1.5, np.nan]), "label at index 1 is missing"),
     "labels twice": (lambda: Bags.from_list([[1.0], [2.0]], labels=["a", "a"]), "the label 'a' is used twice"),
     "offsets kind": (lambda: Bags.from_offsets([[1.0]], [0.0, 1.0]), "array of integers"),
     "offsets range": (lambda: Bags.from_offsets([[1.0], [2.0]], [0, 1]), "offsets must run from 0 to 2"),
@@ -208,7 +237,10 @@ BAD = {
     "fraction": (lambda: Bags.from_list([[1.0, 2.0]]).split(1.5), "fraction must be between 0 and 1"),
     "split of one": (lambda: Bags.from_list([[1.0]]).split(0.5), r"bag 0 \(index 0\) has 1 row .* a split needs"),
     "subsample": (lambda: Bags.from_list([[1.0]]).subsample(3), r"has 1 rows, fewer than 3.* bags\.drop_small\(3\)"),
-    "subsample 0": (lambda: Bags.from_list([[1.0]]).subsample(0), "size must be at least 1"),
+    "subsample 0": (lambda: Bags.from_list([[1.0]]).subsample(0), "size must be an integer of at least 1, found 0"),
+    "subsample 1.7": (lambda: Bags.from_list([[1.0, 2.0]]).subsample(1.7), r"must be an integer .*, found 1\.7"),
+    "chosen twice": (lambda: Bags.from_list([[1.0], [2.0]]).select([0, 0]), "a bag was chosen twice"),
+    "folds": (lambda: Bags.from_list([[1.0, 2.0]]).folds(2.5), r"n_folds must be an integer .*, found 2\.5"),
     "nothing left": (lambda: Bags.from_list([[1.0]]).drop_small(2), "no bags are left"),
     "concat nothing": (lambda: Bags.concat([]), "there is nothing to put together"),
     "take": (lambda: Bags.from_list([[1.0], [2.0]]).take_points(np.array([True, False])), "has 0 rows"),
@@ -234,7 +266,7 @@ def test_bad_frames_are_named(frame):
         Bags.from_frame(frame, by="citi")
     with pytest.raises(KeyError, match="there is no column 'snow'"):
         Bags.from_frame(frame, by="city", columns=["snow"])
-    with pytest.raises(TypeError, match="column 'city' has dtype .* not numeric.*columns="):
+    with pytest.raises(TypeError, match="column 'city' of the table has dtype .* not numeric.*columns="):
         Bags.from_frame(frame, by="rain")
     with pytest.raises(TypeError, match=r"and 1 more: \['c'\]"):
         Bags.from_frame(frame.assign(c="x"), by="rain")
@@ -246,13 +278,61 @@ def test_bad_frames_are_named(frame):
         Bags.from_frame(
             frame.astype({"rain": "Int64"}).assign(rain=pd.array([1, None, 2, 3], "Int64")), by="city"
         )
-    with pytest.raises(ValueError, match="missing label"):
+    with pytest.raises(ValueError, match="column 'city' has 1 missing label.* row 1"):
         Bags.from_frame(frame.assign(city=["Rome", None, "Rome", "Bern"]), by="city")
+    with pytest.raises(ValueError, match="column 'rain' has 1 missing label.* row 2"):
+        Bags.from_frame(frame.assign(rain=[1, 2, None, 3]), by=["city", "rain"])
+    with pytest.raises(ValueError, match="the table has 2 columns 't'"):
+        Bags.from_frame(frame.rename(columns={"rain": "t"}), by="city")
+    with pytest.raises(ValueError, match="the table has 2 columns 't'"):
+        Bags.from_frame(frame.rename(columns={"rain": "t"}), by="t", columns="city")
+    with pytest.raises(ValueError, match=r"say which column holds the bags' labels, with by="):
+        Bags.from_frame(frame, by=None)
+    with pytest.raises(ValueError, match="there are no bags: the table has 0 rows"):
+        Bags.from_frame(frame[:0], by="city")
     with pytest.raises(TypeError, match="not numeric"):
         Bags.from_frame(frame.assign(t=frame["t"] * 1j), by="city")
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_frames_are_read_column_by_column_everywhere(kind):
+    good = kind({"xy": [1.0, 2.0], "v": [0, 1]})
+    assert Bags.from_groups(good, ["a", "b"]).columns == ("xy", "v")
+    assert Bags.from_groups(good, ["a", "b"], columns=["p", "q"]).columns == ("p", "q")
+    assert Bags.from_frame(good, by="v", columns="xy").columns == ("xy",)
+    assert Bags.from_list([[1.0]], columns="xy").columns == ("xy",)
+    bad = kind({"u": [1.0, 2.0], "name": ["p", "q"]})
+    with pytest.raises(TypeError, match=r"column 'name' of bag 'b' \(index 1\) has dtype .* not numeric"):
+        Bags.from_list([kind({"u": [0.0], "name": [1.0]}), bad], labels=["a", "b"])
+    with pytest.raises(TypeError, match="column 'name' of X has dtype .* not numeric"):
+        Bags.from_groups(bad, [0, 1])
+
+
+def test_nullable_columns_are_numbers_everywhere():
+    frame = pd.DataFrame({"u": pd.array([1, 2, 3], "Int64"), "v": pd.array([0.5, 1.5, 2.5], "Float64")})
+    expected = [[1.5, 1.0], [3.0, 2.5]]
+    np.testing.assert_array_equal(Bags.from_groups(frame, [0, 0, 1]).means(), expected)
+    np.testing.assert_array_equal(Bags.from_list([frame[:2], frame[2:]]).means(), expected)
+    np.testing.assert_array_equal(Bags.from_groups(frame["u"], [0, 0, 1]).means(), [[1.5], [3.0]])
+    with pytest.raises(ValueError, match=r"bag 0 \(index 0\) contains nan in column 'u'"):
+        Bags.from_list([frame.assign(u=pd.array([1, None, 3], "Int64"))])
+
+
+def test_masked_values_are_refused():
+    values = np.ma.masked_array([[1.0, 999.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
+    with pytest.raises(ValueError, match=r"bag 'b' \(index 1\) has 1 masked value\(s\)"):
+        Bags.from_list([np.ones((1, 2)), values], labels=["a", "b"])
+    with pytest.raises(ValueError, match="X has 1 masked value"):
+        Bags.from_groups(values, [0, 1])
+    with pytest.raises(ValueError, match="X has 1 masked value"):
+        stbmta.NaiveMean().fit(values)
+    assert Bags.from_list([np.ma.masked_array([1.0, 2.0])]).sizes.tolist() == [2]
+
+
 def test_bad_files_are_named(tmp_path):
+    (tmp_path / "head.csv").write_text("city,t\n")
+    with pytest.raises(ValueError, match="there are no bags: the table has 0 rows"):
+        Bags.read(tmp_path / "head.csv", by="city")
     with pytest.raises(FileNotFoundError, match="there is no file"):
         Bags.read(tmp_path / "nothing.csv", by="x")
     (tmp_path / "x.xlsx").touch()

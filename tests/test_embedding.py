@@ -79,3 +79,29 @@ def test_refusals(arrays, W, tmp_path):
     with pytest.raises(TypeError, match="precomputed kernel cannot be saved"):
         KernelMeans(bags, Precomputed(lambda X, Y: X @ Y.T)).save(tmp_path / "m.npz")
     assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="weights must be finite"):
+        KernelMeans(bags, RBF(1.0), [[1.0, 0.0, np.nan]], labels=["p"])
+    bags.save(tmp_path / "bags.npz")
+    (tmp_path / "broken.npz").write_bytes((tmp_path / "bags.npz").read_bytes()[:100])
+    np.save(tmp_path / "array.npy", np.ones(3))
+    for name in ("bags.npz", "broken.npz", "array.npy"):
+        with pytest.raises(ValueError, match=rf"{name}' is no file that KernelMeans\.save wrote"):
+            KernelMeans.load(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        KernelMeans.load(tmp_path / "nothing.npz")
+
+
+def test_linear_distances_far_from_the_origin_lose_no_accuracy(rng):
+    points = np.round(rng.normal(size=(3, 5, 4)) * 2**10) / 2**10  # a grid: adding the offset rounds nothing
+    W = np.array([[0.5, 0.25, 0.25], [0, 1, 0], [0.125, 0.375, 0.5]])
+    near, far = (KernelMeans(Bags.from_list(points + shift), "linear", W) for shift in (0.0, 1e8))
+    gram = near.gram
+    expected = np.diag(gram)[:, None] + np.diag(gram) - 2 * gram
+    np.testing.assert_allclose(near.mmd2(), expected, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(far.mmd2(), expected, rtol=1e-7, atol=1e-15)
+    np.testing.assert_allclose(
+        far.mmd2(KernelMeans(far.bags[:2], "linear")),
+        near.mmd2(KernelMeans(near.bags[:2], "linear")),
+        rtol=1e-7,
+        atol=1e-15,
+    )

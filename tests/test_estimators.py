@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -22,6 +23,7 @@ from stbmta import (
     JamesStein,
     KernelMeans,
     NaiveMean,
+    Precomputed,
     bag_statistics,
     gaussian_neighbors,
     neighbors,
@@ -79,6 +81,8 @@ def test_fitted_attributes_are_those_of_the_steps(table):
     np.testing.assert_array_equal(theory.neighbors_, N)
     np.testing.assert_array_equal(RKMSE().fit(bags).weights_, weights.rkmse(s))
     np.testing.assert_array_equal(MTA(gamma=0.5).fit(bags).weights_, weights.mta_constant(s, 0.5))
+    printed = MTA(gamma=0.5, constant="mean").fit(bags).weights_
+    np.testing.assert_array_equal(printed, weights.mta_constant(s, 0.5, constant="mean"))
     stb = MTA(similarity="stb", zeta=0.8, gamma=2.0).fit(bags)
     np.testing.assert_array_equal(stb.weights_, weights.mta_stb(s, N, 2.0))
     assert stb.labels_.tolist() == bags.labels.tolist()
@@ -115,6 +119,90 @@ def test_split_uses_one_part_for_tests_and_the_other_for_estimates(table):
     assert both.weights_.shape == (4, 8)
     with pytest.raises(ValueError, match=r"give split=0\.5"):
         STB(cross_fit=True).fit(bags)
+
+
+@pytest.mark.parametrize("options", [{}, {"split": 0.5}, {"split": 0.5, "cross_fit": True}])
+def test_a_kernel_matrix_gives_what_its_kernel_gives(table, options):
+    X, groups = table
+    matrix, kernel = (
+        STB(k, zeta=1.0, gamma=0.1, random_state=0, **options).fit(X, groups=groups)
+        for k in (Precomputed(RBF(1.0)(X, X)), RBF(1.0))
+    )
+    np.testing.assert_allclose(matrix.gram_, kernel.gram_, rtol=1e-12)
+    bags = Bags.from_groups(X, groups)
+    assert matrix.score(bags) == pytest.approx(kernel.score(bags), rel=1e-12)
+
+
+def test_a_kernel_matrix_is_not_used_for_other_points(table):
+    X, groups = table
+    K = Precomputed(RBF(1.0)(X, X))
+    bags = Bags.from_groups(X, groups)
+    half, rest = bags.split(0.5, rng=0)
+    est = NaiveMean(K).fit(half)
+    assert est.score(rest) == pytest.approx(NaiveMean(RBF(1.0)).fit(half).score(rest), rel=1e-12)
+    with pytest.raises(TypeError, match="cannot be evaluated at new points"):
+        est.embedding_.evaluate(X[:1])
+    with pytest.raises(ValueError, match="these points are not rows of the data that were fitted"):
+        est.score(X + 1, groups=groups)
+    for method in (NaiveMean(K), STB(K, zeta=1.0, gamma=0.0)):
+        with pytest.raises(
+            ValueError, match=r"the kernel matrix has shape \(27, 27\), but the data has 20 rows"
+        ):
+            method.fit(X[:20], groups=groups[:20])
+
+
+SAVED = {
+    "cross-fitted": STB(zeta=1.0, gamma=0.1, split=0.5, cross_fit=True, random_state=0),
+    "toward a vector": JamesStein([0.5, -0.5, 1.0]),
+}
+
+
+@pytest.mark.parametrize("method", SAVED)
+def test_every_estimate_can_be_saved(method, table, tmp_path):
+    est = SAVED[method].fit(Bags.from_groups(*table))
+    est.embedding_.save(tmp_path / "means.npz")
+    again = KernelMeans.load(tmp_path / "means.npz")
+    np.testing.assert_array_equal(again.gram, est.gram_)
+    assert again.labels.tolist() == est.labels_.tolist()
+
+
+@pytest.mark.parametrize("options", [{"gamma": "theory"}, {}, {"cross_fit": True}], ids=str)
+def test_a_split_keeps_the_choice_away_from_the_estimates(rng, options):
+    """Change only the points that are averaged: neither the threshold nor the tests may notice."""
+    bags = Bags.from_list([rng.normal(size=(12, 5)) + i % 2 for i in range(12)])
+    est = STB(split=0.5, random_state=0, **options).fit(bags)
+    _, second = bags.split(0.5, np.random.default_rng(0))
+    data = bags.data.copy()
+    data[second.rows] += 3 * rng.normal(size=second.data.shape)
+    other = STB(split=0.5, random_state=0, **options).fit(Bags.from_offsets(data, bags.offsets))
+    assert other.zeta_ == est.zeta_
+    np.testing.assert_array_equal(other.gamma_, est.gamma_)
+    np.testing.assert_array_equal(other.neighbors_, est.neighbors_)
+
+
+def test_small_bags_are_named_with_the_size_that_helps(rng):
+    bags = Bags.from_list([rng.normal(size=(n, 2)) for n in (2, 9, 16)], labels=["u", "v", "w"])
+    with pytest.raises(ValueError, match=r"'u' .* has 2 rows .* needs at least 3\. .*drop_small\(3\)"):
+        STB(zeta=1.0, gamma=0.0, split=0.5).fit(bags)
+    STB(zeta=1.0, gamma=0.0, split=0.5).fit(bags.drop_small(3))
+    with pytest.raises(ValueError, match=r"'u' .* has 2 rows .*drop_small\(16\)"):
+        STB(zeta=1.0, gamma=0.0, split=0.9, cross_fit=True).fit(bags)
+    STB(zeta=1.0, gamma=0.0, split=0.9, cross_fit=True).fit(bags.drop_small(16))
+    assert STB(zeta=2.5, gamma=0.0, split=0.5, variance=1.0).fit(bags).weights_.shape == (3, 3)
+    four = Bags.from_list([rng.normal(size=(4, 2)) for _ in range(3)])
+    with pytest.raises(ValueError, match="for the tests have 2 rows at most; .* folds needs 3 in one bag"):
+        STB(split=0.5).fit(four)
+    assert STB(zeta=1.0, gamma=0.0, split=0.5).fit(four).zeta_ == 1.0
+
+
+def test_mta_takes_small_bags_and_bags_without_spread(rng):
+    arrays = [rng.normal(size=(n, 2)) for n in (2, 9, 12)]
+    assert MTA(similarity="stb", random_state=0).fit(arrays).gamma_ > 0
+    one = MTA(similarity="stb", variance=1.0, random_state=0).fit([arrays[0][:1], *arrays[1:]])
+    assert one.gamma_ > 0
+    still = MTA(similarity="stb", random_state=0).fit([np.ones((3, 2)), np.zeros((4, 2))])
+    assert still.gamma_ == 0
+    np.testing.assert_array_equal(still.weights_, np.eye(2))
 
 
 def test_kernel_estimates(table):
@@ -208,8 +296,23 @@ def test_score_is_minus_the_held_out_loss(table, kernel, rng):
     held_out = Bags.from_groups(Y, labels)
     position = [est.labels_.tolist().index(label) for label in held_out.labels]
     inner = est.embedding_.inner(KernelMeans(held_out, est.kernel_))
-    loss = [est.gram_[i, i] - 2 * inner[i, k] for k, i in enumerate(position)]
+    loss = np.array([est.gram_[i, i] - 2 * inner[i, k] for k, i in enumerate(position)])
+    if kernel == "linear":
+        loss += (held_out.means() ** 2).sum(axis=1)
     assert est.score(Y, groups=labels) == pytest.approx(-np.mean(loss), rel=1e-12)
+
+
+def test_a_list_cannot_be_scored(table):
+    """Cross-validation hands out lists of some of the bags, without their labels."""
+    bags = Bags.from_groups(*table)
+    with pytest.raises(ValueError, match="a list does not say which of the fitted bags"):
+        cross_val_score(NaiveMean(), bags, cv=2, error_score="raise")
+
+
+def test_the_score_of_vectors_far_from_the_origin_loses_no_accuracy(rng):
+    points, others = (np.round(rng.normal(size=(3, n, 4)) * 2**10) / 2**10 for n in (5, 7))
+    scores = [NaiveMean().fit(list(points + c)).score(Bags.from_list(others + c)) for c in (0.0, 1e8)]
+    assert scores[1] == pytest.approx(scores[0], rel=1e-7)
 
 
 def test_distribution_regression_with_the_estimated_gram_matrix(rng):
@@ -261,6 +364,13 @@ def test_summary_and_frame(table):
 
 def test_bad_parameters(table):
     bags = Bags.from_groups(*table)
+    for name in ("gram_", "means_"):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            getattr(STB(), name)
+    with pytest.raises(ValueError, match="gamma must be a number, 'theory' or None, found array"):
+        STB(zeta=1.0, gamma=np.full(4, 0.5)).fit(bags)
+    with pytest.raises(ValueError, match="constant must be 'inverse'"):
+        MTA(constant="other").fit(bags)
     with pytest.raises(ValueError, match="gamma must be a number, 'theory' or None"):
         STB(gamma="best").fit(bags)
     with pytest.raises(ValueError, match="similarity must be 'constant', 'minimax' or 'stb'"):

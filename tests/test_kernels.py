@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 
-from stbmta import RBF, Bags, Laplacian, Linear, Polynomial, Precomputed, bag_statistics
+from stbmta import RBF, Bags, KernelMeans, Laplacian, Linear, Polynomial, Precomputed, bag_statistics
 from stbmta.kernels import Kernel, as_kernel
 
 
@@ -77,3 +77,36 @@ def test_names_and_base_class():
         Kernel()(np.ones((1, 1)), np.ones((1, 1)))
     with pytest.raises(NotImplementedError):
         Kernel().diagonal(np.ones((1, 1)))
+
+
+@pytest.mark.parametrize("number", [int, np.int64, np.float32, np.float64])
+def test_parameters_of_any_type_of_number(number, bags, tmp_path):
+    kernel = Polynomial(np.int64(2), number(1), number(0))
+    assert [type(value) for value in vars(kernel).values()] == [int, float, float]
+    expected = bag_statistics(bags, Polynomial(2, 1.0, 0.0)).gram
+    np.testing.assert_array_equal(bag_statistics(bags, kernel).gram, expected)
+    for kind in (kernel, RBF(number(2)), Laplacian(number(2))):
+        KernelMeans(bags, kind).save(tmp_path / "means.npz")
+        assert KernelMeans.load(tmp_path / "means.npz").kernel == kind
+
+
+@pytest.mark.parametrize("kind", [RBF, Laplacian])
+@pytest.mark.parametrize("rule", ["median", "std"])
+def test_the_order_of_bags_changes_no_bandwidth(kind, rule, rng):
+    bags = Bags.from_list([rng.normal(size=(n, 3)) for n in rng.integers(20, 60, 40)])
+    expected = kind(rule).resolve(bags)
+    for _ in range(3):
+        assert kind(rule).resolve(bags[rng.permutation(40)]) == expected
+
+
+@pytest.mark.parametrize("bad", [1e-160, 1e160])
+def test_bandwidths_that_cannot_be_squared_are_refused(bad, bags):
+    with pytest.raises(ValueError, match="beyond what can be squared"):
+        RBF(bad)
+    width = 1e-150 if bad < 1 else 1e150
+    off_diagonal = 0.0 if bad < 1 else 1.0
+    np.testing.assert_allclose(
+        bag_statistics(bags, RBF(width)).gram,
+        np.where(np.eye(2) == 1, np.where(bad < 1, np.diag(1 / bags.sizes), 1.0), off_diagonal),
+        rtol=1e-15,
+    )

@@ -144,7 +144,8 @@ def test_risk(bags):
     theory = plotting.RiskDisplay.from_tuning(stbmta.tune_stb(bags, gamma="theory", rng=0))
     assert drawn(theory).get_xlabel() == "shrinkage c"
     rng = np.random.default_rng(0)
-    everybody = stbmta.tune_stb(Bags.from_list([rng.normal(size=(9, 5)) for _ in range(6)]), n_draws=1, rng=0)
+    equal = Bags.from_list([rng.normal(size=(9, 5)) for _ in range(6)])
+    everybody = stbmta.tune_stb(equal, zetas=[0.0, np.inf], n_draws=1, rng=0)
     assert np.isinf(everybody.zeta)
     drawn(plotting.RiskDisplay.from_tuning(everybody))
     with pytest.raises(ValueError, match="nothing was tuned"):

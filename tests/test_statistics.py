@@ -18,9 +18,10 @@ from stbmta import (
     Precomputed,
     bag_statistics,
     cross_statistics,
-    statistics,
     sums,
+    vectors,
 )
+from stbmta.blocks import MATRIX_BLOCK
 
 from . import naive
 from .strategies import ragged
@@ -106,12 +107,12 @@ def test_pieces_of_many_coordinates_are_short():
 
 def test_the_gram_matrix_of_means_in_strips(monkeypatch, rng):
     means = rng.normal(size=(57, 6))
-    monkeypatch.setattr(statistics, "_STRIP", 57 * 6 * 10)
-    gram = statistics.inner_products(means)
+    monkeypatch.setattr(vectors, "_STRIP", 57 * 6 * 10)
+    gram = vectors.inner_products(means)
     np.testing.assert_allclose(gram, means @ means.T, rtol=1e-13, atol=1e-13)
     np.testing.assert_array_equal(gram, gram.T)
     order = rng.permutation(57)
-    np.testing.assert_array_equal(statistics.inner_products(means[order]), gram[np.ix_(order, order)])
+    np.testing.assert_array_equal(vectors.inner_products(means[order]), gram[np.ix_(order, order)])
 
 
 @kernels
@@ -233,16 +234,51 @@ def test_linear_distances_are_accurate_far_from_the_origin(rng):
     np.testing.assert_allclose(s.means, [[float(v) for v in m] for m in means], rtol=1e-15)
 
 
+@pytest.mark.parametrize("far", [1e6, 1e8, 1e12])
+def test_a_far_bag_or_point_costs_the_others_nothing(far, rng):
+    arrays = [rng.normal(size=(10, 5)) for _ in range(20)]
+    expected = bag_statistics(Bags.from_list(arrays))
+    with_bag = bag_statistics(Bags.from_list([*arrays, arrays[0] + far]))
+    np.testing.assert_allclose(with_bag.mmd2()[:20, :20], expected.mmd2(), rtol=1e-12, atol=1e-14)
+    arrays[0][0, 0] = far
+    with_point = bag_statistics(Bags.from_list(arrays))
+    np.testing.assert_allclose(with_point.means[1:], expected.means[1:], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(with_point.mmd2()[1:, 1:], expected.mmd2()[1:, 1:], rtol=1e-12, atol=1e-14)
+
+
+def test_means_at_both_ends_of_the_numbers():
+    assert Bags.from_list([[1.7e308], [-1.7e308]]).means().tolist() == [[1.7e308], [-1.7e308]]
+
+
+def test_distances_among_far_bags_come_from_differences(rng, monkeypatch):
+    """Two clusters 2^30 apart: coordinates on a grid, so that the means of both are the same to the last bit."""
+    arrays = [np.round(rng.normal(size=(8, 3)) * 2**10) / 2**10 for _ in range(6)]
+    expected = bag_statistics(Bags.from_list(arrays)).mmd2()
+    both = Bags.from_list([*arrays, *(a + 2.0**30 for a in arrays)])
+    s = bag_statistics(both)
+    np.testing.assert_allclose(s.mmd2()[6:, 6:], expected, rtol=1e-11, atol=1e-14)
+    np.testing.assert_allclose(s.mmd2()[:6, :6], expected, rtol=1e-11, atol=1e-14)
+    np.testing.assert_allclose(s.mmd2()[:6, 6:], 3 * 2.0**60, rtol=1e-6)
+    order = rng.permutation(12)
+    monkeypatch.setattr(vectors, "_DISTANCES_AT_ONCE", 5)
+    np.testing.assert_array_equal(bag_statistics(both[order]).mmd2(), s.mmd2()[np.ix_(order, order)])
+
+
+GIVEN = {name: kernel for name, (kernel, _) in KERNELS.items() if name != "rbf narrow"}
+
+
 @pytest.mark.slow_without_jit
-def test_the_gram_matrix_of_the_points_is_never_built(rng):
-    """20,000 points would need 3.2 GB; the statistics need a few copies of the points."""
+@pytest.mark.parametrize("kernel", GIVEN.values(), ids=GIVEN.keys())
+def test_the_gram_matrix_of_the_points_is_never_built(kernel, rng):
+    """20,000 points would need 3.2 GB; the statistics need a few copies of the points, and of a block of values."""
     bags = Bags.from_offsets(rng.normal(size=(20_000, 2)), np.arange(0, 20_001, 400))
-    bag_statistics(bags[:2], RBF(1.0))  # compile
+    bag_statistics(bags[:2], kernel)  # compile
     tracemalloc.start()
-    bag_statistics(bags, RBF(1.0))
+    bag_statistics(bags, kernel, n_threads=1)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 15 * bags.data.nbytes
+    block = 4 * 8 * MATRIX_BLOCK if isinstance(kernel, Precomputed) else 0
+    assert peak < 15 * bags.data.nbytes + block
 
 
 def test_precomputed_matrices_follow_the_rows(rng):
@@ -256,6 +292,24 @@ def test_precomputed_matrices_follow_the_rows(rng):
     first, second = bags.split(0.5, rng=0)
     close(cross_statistics(first, second, Precomputed(K)), cross_statistics(first, second, RBF(1.0)))
     np.testing.assert_array_equal(bag_statistics(bags, Precomputed(K.astype(np.float32))).sizes, bags.sizes)
+
+
+def test_rows_survive_cutting_joining_and_files(rng, tmp_path):
+    """A precomputed matrix is looked up by row, wherever the points have been meanwhile."""
+    X, groups = rng.normal(size=(30, 3)), rng.integers(0, 4, 30)
+    K = Precomputed(RBF(1.0)(X, X))
+    bags = Bags.from_groups(X, groups)
+    expected = bag_statistics(bags, RBF(1.0)).gram
+    joined = Bags.concat([bags[:2], bags[2:]])
+    np.testing.assert_array_equal(joined.rows, bags.rows)
+    close(bag_statistics(joined, K).gram, expected)
+    bags.save(tmp_path / "bags.npz")
+    close(bag_statistics(Bags.read(tmp_path / "bags.npz"), K).gram, expected)
+    strangers = Bags.concat([Bags.from_list([[1.0, 2.0]]), Bags.from_list([[3.0]], labels=["other"])])
+    assert strangers.rows.tolist() == [0, 1, 2]
+    for bad in (np.arange(29), np.arange(30) / 2, np.arange(30) - 1):
+        with pytest.raises(ValueError, match="rows must be 30 positions, one a point"):
+            Bags.from_arrays(bags.to_arrays() | {"rows": bad})
 
 
 def test_bad_precomputed_kernels_are_refused(rng):

@@ -231,3 +231,24 @@ def test_bad_arguments(case):
 def test_james_stein_needs_vectors():
     with pytest.raises(ValueError, match="use the linear kernel, or rkmse"):
         weights.james_stein(bag_statistics(Bags.from_list([[0.0, 1.0]]), RBF(1.0)))
+
+
+@pytest.mark.parametrize("gamma", [1e14, 1e18, 1e300])
+def test_mta_constant_reaches_its_limit(gamma, rng):
+    s = bag_statistics(Bags.from_list([rng.normal(size=(n, 4)) + n for n in (5, 6, 7)]))
+    limit = 1 / s.naive_mse
+    expected = np.broadcast_to(limit / limit.sum(), (3, 3))
+    np.testing.assert_allclose(weights.mta_constant(s, gamma), expected, rtol=1e-10)
+
+
+def test_lists_are_matrices_and_bad_errors_are_refused(rng):
+    s = bag_statistics(Bags.from_list([rng.normal(size=(n, 4)) for n in (5, 6, 7)]))
+    N = [[True, True], [False, True]]
+    for method in (weights.stb, lambda N: weights.stb_theory(N, 1.0)):
+        np.testing.assert_array_equal(method(N), method(np.array(N)))
+    for mse in (np.ones(2), -np.ones(3), np.full(3, np.nan)):
+        for method in (weights.mta_constant, lambda s, mse: weights.mta(s, np.ones((3, 3)), 1.0, mse=mse)):
+            with pytest.raises(ValueError, match="mse must be 3 finite numbers of at least 0"):
+                method(s, mse=mse)
+    with pytest.raises(ValueError, match="3 x 3 finite numbers of at least 0"):
+        weights.mta(s, np.full((3, 3), np.inf), 1.0)

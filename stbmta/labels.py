@@ -1,0 +1,131 @@
+"""The names of bags: kept as they are, distinct, and written to files without pickles."""
+
+import json
+from collections.abc import Hashable, Iterable, Mapping
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["as_labels", "check_labels", "is_missing", "labels_from_arrays", "labels_to_arrays"]
+
+Array = npt.NDArray[Any]
+
+
+def as_labels(labels: Iterable[Hashable]) -> Array:
+    """Keep labels as a one-dimensional array without changing what they are.
+
+    Mixed types and tuples would be turned into text or into a second dimension by NumPy; those are
+    kept as Python objects.
+
+    Examples
+    --------
+    >>> as_labels(["a", 1])
+    array(['a', 1], dtype=object)
+    """
+    if isinstance(labels, np.ndarray) and labels.ndim == 1:
+        return labels
+    values = list(labels)
+    kinds = {type(value) for value in values}
+    if len(kinds) == 1 and not isinstance(values[0], tuple):
+        array = np.array(values)
+        if array.ndim == 1:
+            return array
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def check_labels(labels: Array, n_bags: int) -> None:
+    """Refuse labels that are too many, too few, missing or not distinct."""
+    if len(labels) != n_bags:
+        raise ValueError(f"there are {n_bags} bags, but {len(labels)} labels.")
+    seen: set[Any] = set()
+    for i, label in enumerate(labels.tolist()):
+        if is_missing(label):
+            raise ValueError(f"the label at index {i} is missing ({label}); give the bag a name.")
+        if label in seen:
+            raise ValueError(
+                f"the label {label!r} is used twice (again at index {i}); labels must be distinct."
+            )
+        seen.add(label)
+
+
+def is_missing(label: Any) -> bool:
+    """Tell whether a label, or a part of it, is None, NaN, NaT or pandas.NA.
+
+    Examples
+    --------
+    >>> is_missing(("a", None)), is_missing(0)
+    (True, False)
+    """
+    if isinstance(label, tuple):
+        return any(is_missing(part) for part in label)
+    if label is None:
+        return True
+    equal = label == label
+    # pandas.NA answers with itself, which is neither true nor false.
+    return not (isinstance(equal, (bool, np.bool_)) and equal)
+
+
+def labels_to_arrays(labels: Array, name: str) -> dict[str, Array]:
+    """Return labels as one named array that needs no pickle: themselves, or text that tells their types.
+
+    Examples
+    --------
+    >>> labels_to_arrays(as_labels([("a", 1), "b"]), "labels")
+    {'labels_json': array(['{"tuple": ["a", 1]}', '"b"'], dtype='<U19')}
+    """
+    if labels.dtype != object:
+        return {name: labels}
+    if all(isinstance(label, str) for label in labels):
+        return {name: labels.astype(str)}
+    return {f"{name}_json": np.array([json.dumps(_encode(label)) for label in labels])}
+
+
+def labels_from_arrays(arrays: Mapping[str, Array], name: str) -> Array | None:
+    """Return the labels that :func:`labels_to_arrays` stored under this name, None if there are none.
+
+    Examples
+    --------
+    >>> labels_from_arrays(labels_to_arrays(as_labels([("a", 1), "b"]), "labels"), "labels")
+    array([('a', 1), 'b'], dtype=object)
+    """
+    if f"{name}_json" in arrays:
+        return as_labels([_decode(json.loads(text)) for text in arrays[f"{name}_json"].tolist()])
+    return arrays.get(name)
+
+
+def _encode(label: Any) -> Any:
+    """Turn a label into what JSON can hold; a type that JSON does not know becomes the key of an object."""
+    if isinstance(label, np.datetime64):
+        return {"datetime64": str(label)}
+    label = label.item() if isinstance(label, np.generic) else label
+    if isinstance(label, (str, int, float)):
+        return label
+    if isinstance(label, tuple):
+        return {"tuple": [_encode(part) for part in label]}
+    if isinstance(label, date):  # also datetime and pandas.Timestamp, which are dates by inheritance
+        return {type(label).__name__.lower(): label.isoformat()}
+    raise TypeError(
+        f"the label {label!r} is a {type(label).__name__}; only labels that are numbers, text, dates or tuples of "
+        "these can be saved. Give the bags other labels."
+    )
+
+
+def _decode(found: Any) -> Any:
+    if not isinstance(found, dict):
+        return found
+    ((kind, value),) = found.items()
+    if kind == "timestamp":
+        import pandas as pd
+
+        return pd.Timestamp(value)
+    readers: dict[str, Any] = {
+        "tuple": lambda parts: tuple(_decode(part) for part in parts),
+        "date": date.fromisoformat,
+        "datetime": datetime.fromisoformat,
+        "datetime64": np.datetime64,
+    }
+    return readers[kind](value)
