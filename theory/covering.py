@@ -341,8 +341,10 @@ def _sharpened(number: CoveringNumber, squares: Floats, dim: int, anywhere: bool
     if number.lower == len(centers):
         return replace(number, upper=len(centers), centers=centers)
     found = fewest_balls(squares, number.radius, dim, MOST_BALLS)
-    lower = max(number.lower, found or 0)
-    upper = lower if anywhere and found else len(centers)
+    if found is None:
+        return replace(number, upper=len(centers), centers=centers)
+    lower = max(number.lower, found)
+    upper = lower if anywhere else len(centers)
     return replace(number, lower=lower, upper=upper, centers=centers)
 
 
