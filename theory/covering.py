@@ -36,9 +36,8 @@ __all__ = [
 ]
 
 SMALL = 30  # points up to which both ends are sought by integer programming
-MOST_BALLS = (
-    40_000  # candidates of that search, half a second; 15 points never have more, nor 30 in three dimensions
-)
+# Candidates of that search, half a second of work; 15 points never have more, nor 30 in three dimensions.
+MOST_BALLS = 40_000
 
 _TIES = 1 + 1e-12  # points at exactly the radius are covered, whatever the rounding of squares
 
