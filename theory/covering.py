@@ -36,9 +36,8 @@ __all__ = [
 ]
 
 SMALL = 30  # points up to which both ends are sought by integer programming
-MOST_BALLS = (
-    40_000  # candidates of that search, half a second; 15 points never have more, nor 30 in three dimensions
-)
+# Candidates of that search, half a second of work; 15 points never have more, nor 30 in three dimensions.
+MOST_BALLS = 40_000
 
 _TIES = 1 + 1e-12  # points at exactly the radius are covered, whatever the rounding of squares
 
@@ -341,8 +340,10 @@ def _sharpened(number: CoveringNumber, squares: Floats, dim: int, anywhere: bool
     if number.lower == len(centers):
         return replace(number, upper=len(centers), centers=centers)
     found = fewest_balls(squares, number.radius, dim, MOST_BALLS)
-    lower = max(number.lower, found or 0)
-    upper = lower if anywhere and found else len(centers)
+    if found is None:
+        return replace(number, upper=len(centers), centers=centers)
+    lower = max(number.lower, found)
+    upper = lower if anywhere else len(centers)
     return replace(number, lower=lower, upper=upper, centers=centers)
 
 
