@@ -19,16 +19,20 @@ from .statistics import BagStatistics
 from .unequal import distances, fill
 from .weights import mta_constant
 
-__all__ = ["candidates"]
+__all__ = ["RANKS", "SCALES", "candidates"]
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
+SCALES = (0.05, 0.1, 0.25, 0.5, 1.0)
+"""Of the squared distances in water-filling."""
+
+RANKS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+"""Numbers of components in spectral shrinkage."""
+
 _ZETAS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
-_SCALES = (0.05, 0.1, 0.25, 0.5, 1.0)
 _AGAIN = (0.25, 1.0)
 _AGGREGATIONS = ((0.5, 1.0), (0.5, 4.0), (1.0, 1.0), (2.0, 1.0))
-_RANKS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
 def candidates(s: BagStatistics, mse: Array, dimension: float, *, n_threads: int | None = None) -> Candidates:
@@ -70,7 +74,7 @@ def candidates(s: BagStatistics, mse: Array, dimension: float, *, n_threads: int
     methods["MTA minimax"] = mta_constant(s, constant="minimax", mse=mse).__getitem__
     for zeta in _ZETAS:
         methods[f"STB, zeta = {zeta:g}"] = partial(_stb, s, mse, zeta)
-    for scale in _SCALES:
+    for scale in SCALES:
         methods[f"water-filling, scale {scale:g}"] = partial(_fill, s, mse, scale)
     # Once more, with the distances of first estimates.
     first = cache(lambda: denoised_distances(s, _fill(s, mse, 0.5, np.arange(B))))
@@ -84,7 +88,7 @@ def candidates(s: BagStatistics, mse: Array, dimension: float, *, n_threads: int
     methods["spectral, optimal"] = lambda rows: found().weights(
         optimal_filter(found().values, B, dimension), rows
     )
-    for rank in _RANKS:
+    for rank in RANKS:
         if rank < B:
             methods[f"spectral, rank {rank}"] = partial(_ranked, found, rank)
     return methods

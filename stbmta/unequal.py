@@ -76,7 +76,7 @@ def water_filling(
     s : BagStatistics
     scale : float, default=1.0
         :math:`D_{ij}^2` is scale times the squared distance. Below 1 counts on biases of several neighbors to
-        cancel in part.
+        cancel in part; infinity leaves each mean by itself.
     mse : array-like of shape (B,), optional
         The squared errors of the naive means; their estimates by default.
     squared_distances : array-like of shape (B, B), optional
@@ -104,10 +104,12 @@ def water_filling(
            [0.429, 0.429, 0.143],
            [0.   , 0.25 , 0.75 ]])
     """
-    if not (np.isfinite(scale) and scale >= 0):
+    if not scale >= 0:
         raise ValueError(f"scale must be a number of at least 0, found {scale!r}.")
     error = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
     chosen = np.arange(len(s))[rows]
+    if np.isinf(scale):
+        return np.eye(len(s))[chosen]
     if squared_distances is None:
         apart = distances(s, mse=error, rows=chosen)
     else:
