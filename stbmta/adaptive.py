@@ -94,8 +94,8 @@ class Adaptive(BagEstimator):
 
 
 def _combine(methods: Candidates, found: Stacking, n_bags: int) -> Array:
-    W = np.zeros((n_bags, n_bags))
+    W, rows = np.zeros((n_bags, n_bags)), np.arange(n_bags)
     for name, share in zip(found.names, found.weights, strict=True):
         if share > 0:
-            W += share * methods[name](np.arange(n_bags))
+            W += share * methods[name](rows)
     return W

@@ -20,6 +20,7 @@ import scipy.special
 
 from .aggregation import minimize_on_simplex
 from .bags import RNG
+from .spectral import coordinates
 from .statistics import BagStatistics
 from .views import View
 
@@ -118,7 +119,7 @@ def score(
     The combination minimizes :math:`a' Q a - 2 a' l + \sum_m e_m (k a_m + a_m^2)` with :math:`e_m` the
     standard error of the score of method m, and k of :func:`caution`. Heuristic in that the minimum of noisy scores
     is optimistic; the scores themselves are unbiased for bags smaller by a fold. Time a view that of the methods on
-    the scored rows and O(M B^2 rows) for Q.
+    the scored rows and O(M B r rows) for Q, r the number of :func:`stbmta.spectral.coordinates`.
 
     Examples
     --------
@@ -141,10 +142,11 @@ def score(
             chosen = np.sort(generator.choice(chosen, max_scored, replace=False))
         if losses is None or seen is None:
             losses, seen = np.zeros((len(names), len(view.mse))), np.zeros(len(view.mse))
+        vectors = coordinates(view.statistics)
         step = max(1, _BLOCK // (len(names) * len(view.mse)))
         for k in range(0, len(chosen), step):
             rows = chosen[k : k + step]
-            squares, products = _changes(view, methods, rows)
+            squares, products = _changes(view, vectors, methods, rows)
             Q = Q + squares.sum(axis=0)
             gain = gain + products.sum(axis=0)
             losses[:, rows] += np.diagonal(squares, axis1=1, axis2=2).T - 2 * products.T
@@ -184,7 +186,7 @@ def caution(n_scored: int) -> float:
     Examples
     --------
     >>> [round(caution(n), 2) for n in (2, 3, 10, 1000)]
-    [4.69, 2.45, 1.64, 1.5]
+    [4.69, 2.45, 1.65, 1.5]
     """
     level = scipy.special.ndtr(_CAUTION)
     return float(scipy.special.stdtrit(max(n_scored - 1, 1), level))
@@ -197,17 +199,17 @@ def _shares(Q: Array, gain: Array, errors: Array, charges: Array) -> Array:
     return a / a.sum()
 
 
-def _changes(view: View, methods: Candidates, rows: Indices) -> tuple[Array, Array]:
+def _changes(view: View, vectors: Array, methods: Candidates, rows: Indices) -> tuple[Array, Array]:
     r"""Return :math:`\langle \Delta_m, \Delta_n \rangle` and :math:`\langle \Delta_m, r \rangle` for each row."""
     s = view.statistics
     changes = np.array([weights(rows) for weights in methods.values()])
     changes[:, np.arange(len(rows)), rows] -= 1
+    moved = changes @ vectors
+    squares = np.matmul(moved.swapaxes(0, 1), moved.transpose(1, 2, 0))
     if s.means is not None:
         assert view.truth.means is not None
-        moved = changes @ s.means
-        left = view.truth.means[rows] - s.means[rows]
-        return np.matmul(moved.swapaxes(0, 1), moved.transpose(1, 2, 0)), np.einsum("mid,id->im", moved, left)
+        if vectors is not s.means:
+            moved = changes @ s.means
+        return squares, np.einsum("mid,id->im", moved, view.truth.means[rows] - s.means[rows])
     assert view.truth.cross is not None
-    left = view.truth.cross[:, rows].T - s.gram[rows]
-    squares = np.matmul((changes @ s.gram).swapaxes(0, 1), changes.transpose(1, 2, 0))
-    return squares, np.einsum("mij,ij->im", changes, left)
+    return squares, np.einsum("mij,ij->im", changes, view.truth.cross[:, rows].T - s.gram[rows])

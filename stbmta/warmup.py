@@ -10,6 +10,7 @@ from .kernels import RBF, Laplacian, Linear, Polynomial, Precomputed
 from .linear import neighbor_averages
 from .statistics import bag_statistics, cross_statistics
 from .tuning import tune_stb
+from .unequal import water_filling
 
 __all__ = ["warmup"]
 
@@ -38,5 +39,7 @@ def warmup() -> float:
                 tune_stb(bags, kernel, rng=0)
             bag_statistics(bags, Precomputed(lambda X, Y: X @ Y.T))
             neighbor_averages(bags, 1.0, keep_neighbors=True)
-    aggregation(bag_statistics(bags))
+    s = bag_statistics(bags)
+    aggregation(s)
+    water_filling(s)
     return time.perf_counter() - start

@@ -9,6 +9,7 @@ from stbmta import (
     RBF,
     Adaptive,
     Bags,
+    Linear,
     NaiveMean,
     Precomputed,
     WaterFilling,
@@ -90,6 +91,18 @@ def test_scores_by_plain_loops(bags, kernel):
     np.testing.assert_array_equal(chosen.weights, np.eye(3)[best])
     assert set(found.to_frame().index) == {"naive", "all", "half"}
     assert "held-out change" in found.summary()
+
+
+def test_scores_do_not_depend_on_the_coordinates(rng):
+    # More dimensions than bags: the means and the factor of their Gram matrix are different coordinates.
+    wide = Bags.from_list([rng.normal(size=(n, 9)) + 0.2 * n for n in (3, 4, 6)])
+    found = [
+        score(fold_views(wide, kernel, n_views=5, rng=1), lambda s, mse: candidates(s, mse, 4.0))
+        for kernel in (Linear(), Precomputed(lambda X, Y: X @ Y.T))
+    ]
+    # Aggregation stops early, and elsewhere if the Gram matrix is centered.
+    closed = [not name.startswith("aggregation") for name in found[0].names]
+    np.testing.assert_allclose(found[0].risk[closed], found[1].risk[closed], rtol=1e-8, atol=1e-10)
 
 
 def test_the_combination_minimizes_its_objective(bags):

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from stbmta import RBF, Bags, bag_statistics, datasets, weights
 from stbmta.aggregation import aggregation, minimize_on_simplex, noise_dimension, penalties
 from stbmta.comparators import clustered_mta, find_clusters, spectral_kmse
-from stbmta.spectral import denoised_distances, rank_filter, spectral, spectrum
+from stbmta.spectral import coordinates, denoised_distances, rank_filter, spectral, spectrum
 from stbmta.theory import sharp
 from stbmta.unequal import fill, pair_neighbors, water_filling
 
@@ -114,6 +114,29 @@ def test_water_filling_is_that_of_theory_and_minimizes_the_bound(rng, scale):
         value = slow.bound(W[i], D[i], s.naive_mse)
         assert value == pytest.approx(found.fun, rel=1e-6)
         assert value <= s.naive_mse[i] * (1 + 1e-12)  # never worse than the naive mean
+
+
+@given(st.integers(1, 30), st.integers(0, 10_000), st.sampled_from([0.0, 1e-8, 1.0, 1e8]))
+def test_filling_without_sorting(size, seed, unit):
+    rng = np.random.default_rng(seed)
+    D, error = unit * rng.exponential(size=(2, size)).round(1), rng.exponential(size=size) + 0.01
+    own = rng.integers(size, size=2)
+    W = fill(D, error, own)
+    for d, i, w in zip(D, own, W, strict=True):
+        d[i] = 0.0
+        np.testing.assert_allclose(w, sharp.waterfill(d, error).weights, rtol=1e-9, atol=1e-13)
+    far = np.full((1, size), 1e200)
+    np.testing.assert_allclose(fill(far, error, own[:1])[0], np.eye(size)[own[0]], atol=1e-12)
+
+
+def test_coordinates_have_the_inner_products_of_the_means(rng):
+    bags = ragged_bags(rng)
+    for kernel in ("linear", RBF(1.0), RBF(30.0)):
+        s = bag_statistics(bags, kernel)
+        vectors = coordinates(s)
+        np.testing.assert_allclose(vectors @ vectors.T, s.gram, rtol=1e-11, atol=1e-13)
+    twice = bag_statistics(Bags.from_list([*bags, *bags]), RBF(1.0))
+    assert coordinates(twice).shape[1] <= len(bags)
 
 
 def test_water_filling_at_the_edges(rng):
