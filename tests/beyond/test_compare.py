@@ -73,7 +73,8 @@ def test_the_command_line(tmp_path):
     assert len(content["checks"]) == 2
     assert (out / "checks.csv").exists()
     result = runner.invoke(cli.app, ["compare", "cost", "--bags", "20", "--rounds", "1"])
-    assert "added by choosing" in result.stdout
+    assert "(choosing - plain) / plain" in result.stdout
+    assert "Adaptive / plain" in result.stdout
 
 
 @pytest.mark.parametrize(
