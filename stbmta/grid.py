@@ -256,23 +256,23 @@ def inner_products(
 ) -> tuple[Array, Array, Array]:
     """Return the inner products of naive means, those of the true mean i with them as row i, and the norms.
 
-    True means that are not in `rows` may be left out. Vectors are taken less their average: weights sum to 1, so errors stay, and no accuracy is lost.
+    True means that are not in `rows` may be left out. Vectors are taken less their average: weights sum to 1, so errors
+    stay, and no accuracy is lost.
     """
+    known = truth.norms if truth.means is None else truth.means
+    assert known is not None
+    if len(known) != len(s):
+        raise ValueError(f"there are {len(s)} bags, but {len(known)} true means; one a bag is needed.")
     if truth.means is None:
         assert truth.cross is not None
-        assert truth.norms is not None
-        gram, cross, norms = s.gram, np.ascontiguousarray(truth.cross.T), truth.norms
-    else:
-        if s.means is None:
-            raise ValueError("known means are vectors; they need statistics of the linear kernel.")
-        center = s.means.mean(axis=0)
-        found, true = s.means - center, truth.means - center
-        gram, norms = found @ found.T, np.einsum("ij,ij->i", true, true)
-        cross = np.zeros((len(true), len(s)))
-        cross[rows] = true[rows] @ found.T
-    if len(norms) != len(s):
-        raise ValueError(f"there are {len(s)} bags, but {len(norms)} true means; one a bag is needed.")
-    return gram, cross, norms
+        return s.gram, np.ascontiguousarray(truth.cross.T), known
+    if s.means is None:
+        raise ValueError("known means are vectors; they need statistics of the linear kernel.")
+    center = s.means.mean(axis=0)
+    found, true = s.means - center, truth.means - center
+    cross = np.zeros((len(s), len(s)))
+    cross[rows] = true[rows] @ found.T
+    return found @ found.T, cross, np.einsum("ij,ij->i", true, true)
 
 
 def naive_errors(s: BagStatistics, variance: float | None) -> Array:
