@@ -7,7 +7,18 @@ from stbmta import theory
 from stbmta.theory.registry import Statement
 
 from .check import Check, Regime, Scale
-from .checks import bounded, coverings, deviations, estimators, exact, gaussian, kernel, theorem1, theorem2
+from .checks import (
+    bounded,
+    certificates,
+    coverings,
+    deviations,
+    estimators,
+    exact,
+    gaussian,
+    kernel,
+    theorem1,
+    theorem2,
+)
 
 __all__ = ["CHECKS", "TRIALS", "Coverage", "cells", "coverage", "erratum_number", "find", "select"]
 
@@ -21,6 +32,7 @@ CHECKS: tuple[Check, ...] = (
     *bounded.CHECKS,
     *estimators.CHECKS,
     *coverings.CHECKS,
+    *certificates.CHECKS,
 )
 """In the order of the report."""
 
