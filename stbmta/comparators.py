@@ -56,8 +56,8 @@ class ClusteredMTA(BagEstimator):
     Notes
     -----
     Heuristic. The similarity of tasks that the clustering sees is exponential in the estimated squared distance over
-    its standard deviation for equal means, :math:`(s_i^2 + s_j^2) \sqrt{2 / d}` with d the effective dimension of the
-    noise; the number of clusters is chosen by the gap of eigenvalues, where the authors tune it.
+    two of its standard deviations for equal means, :math:`2 (s_i^2 + s_j^2) \sqrt{2 / d}` with d the effective dimension
+    of the noise; the number of clusters is chosen by the gap of eigenvalues, where the authors tune it.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def find_clusters(
         return np.zeros(B, dtype=np.int64)
     if n_clusters is not None and n_clusters >= B:
         return np.arange(B)
-    spread = noise * np.sqrt(2 / dimension)  # the standard deviation of `apart` for equal means
+    spread = 2 * noise * np.sqrt(2 / dimension)  # two standard deviations of U for equal means
     affinity = np.exp(-apart / np.maximum(spread, 1e-12 * apart.max()))
     if n_clusters is None:
         roots = np.sqrt(affinity.sum(axis=1))

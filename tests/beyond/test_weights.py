@@ -259,7 +259,7 @@ def test_clusters_of_many_dimensions_are_told_apart():
 
 
 def test_clusters_with_nothing_in_common_raise_no_warning(rng):
-    bags = [rng.normal(size=(5, 3)) + 1e4 * (k % 3) for k in range(9)]
+    bags = [rng.normal(size=(8, 10)) + 1e4 * (k % 3) for k in range(9)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         est = ClusteredMTA(random_state=0).fit(bags)
