@@ -56,8 +56,8 @@ class ClusteredMTA(BagEstimator):
     Notes
     -----
     Heuristic. The similarity of tasks that the clustering sees is exponential in the estimated squared distance over
-    two of its standard deviations for equal means, :math:`2 (s_i^2 + s_j^2) \sqrt{2 / d}` with d the effective dimension
-    of the noise; the number of clusters is chosen by the gap of eigenvalues, where the authors tune it.
+    two of its standard deviations for equal means, :math:`2 (s_i^2 + s_j^2) \sqrt{2 / d}` with d the effective
+    dimension of the noise; the number of clusters is chosen by the gap of eigenvalues, where the authors tune it.
 
     Examples
     --------

@@ -56,6 +56,8 @@ class Tuning:
         naive.
     n_scored : int
         How many bags had enough points to be scored; all bags serve as neighbors.
+    method : str
+        How the risk was estimated.
     """
 
     zeta: float
@@ -65,6 +67,7 @@ class Tuning:
     shrinkages: Array
     risk: Array
     n_scored: int
+    method: str = "K-fold"
 
     @property
     def shrinkage(self) -> float:
@@ -77,7 +80,7 @@ class Tuning:
         """Return the choice as text."""
         name = "c" if self.gamma is None else "gamma"
         return (
-            f"zeta = {self.zeta:g}, {name} = {self.shrinkage:.4g}, chosen by K-fold on {self.n_scored} bags; "
+            f"zeta = {self.zeta:g}, {name} = {self.shrinkage:.4g}, chosen by {self.method} on {self.n_scored} bags; "
             f"estimated change of the squared error: {self.risk.min():.4g}"
         )
 

@@ -27,6 +27,9 @@ def test_small_comparisons(tmp_path):
     found = toy.run(tmp_path / "t", n_trials=2, points=(("b", 10),), jobs=1)
     assert found.checks[0].most == 2.5
     assert found.checks[1].least == pytest.approx(48.99)
+    found = toy.run(tmp_path / "a", n_trials=2, points=(("a", 300),), jobs=1)  # its reference is clipped
+    oracle = float(found.table[toy.ORACLE][0].split()[0])
+    assert found.checks[1].least == pytest.approx(oracle - 1, abs=0.06)
     found = toy.run_sizes(tmp_path / "s", n_trials=2, jobs=1)
     assert {check.name: check.least for check in found.checks}["N = 300, gain"] == 24.3
     found = real.run(tmp_path / "r", datasets=["elnino"], n_trials=2, jobs=1)

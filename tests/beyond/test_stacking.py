@@ -236,3 +236,10 @@ def test_adaptive_on_unequal_bags_harms_no_size():
         gains.append([[e[a:b].sum() for a, b in ((0, 20), (20, 30), (30, 35))] for e in errors])
     mine, naive = np.sum(gains, axis=0)
     assert (mine < [0.25 * naive[0], 0.4 * naive[1], 0.75 * naive[2]]).all()
+
+
+def test_the_summary_says_what_was_used_and_why(bags):
+    est = Adaptive(random_state=0).fit(bags)
+    text = " ".join(est.summary().as_text().split())
+    assert next(iter(est.stacking_.shares())) in text
+    assert "held-out change of the squared error" in text
