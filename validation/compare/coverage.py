@@ -5,6 +5,7 @@ import os
 import numpy as np
 from scipy.stats import beta
 
+from stbmta import __version__
 from stbmta.adaptive import Adaptive
 from stbmta.bags import Bags
 from stbmta.certificates import certified_weights, certify
@@ -51,7 +52,14 @@ def run(
     >>> found.passed
     True
     """
-    settings = {"experiment": "coverage", "seed": seed, "trials": n_trials, "alpha": alpha, "dim": dim}
+    settings = {
+        "experiment": "coverage",
+        "version": __version__,
+        "seed": seed,
+        "trials": n_trials,
+        "alpha": alpha,
+        "dim": dim,
+    }
     store = Store(folder, settings, resume=resume)
     starts = range(0, n_trials, _STEP)
     parts = [

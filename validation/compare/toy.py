@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from stbmta import __version__
 from stbmta.adaptive import Adaptive
 from stbmta.estimators import MTA, STB
 from stbmta.estimators_beyond import ConvexAggregation, SpectralShrinkage, WaterFilling
@@ -155,7 +156,13 @@ def _trials(
     resume: bool,
     jobs: int | None,
 ) -> list[Arrays]:
-    kept = {"experiment": name, "seed": seed, "trials": n_trials, "settings": [s.name for s in settings]}
+    kept = {
+        "experiment": name,
+        "version": __version__,
+        "seed": seed,
+        "trials": n_trials,
+        "settings": [s.name for s in settings],
+    }
     store = Store(folder, kept, resume=resume)
     parts = [
         Part(name=f"{setting.name}-{trial:03d}", work=trial_errors, arguments=(setting, seed, trial))

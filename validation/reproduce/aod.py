@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stbmta import __version__
 from stbmta.bags import Bags
 from stbmta.datasets import load_misr1
 from stbmta.grid import neighbor_paths
@@ -146,6 +147,7 @@ def run(
         folder,
         {
             "experiment": "aod",
+            "version": __version__,
             "seed": seed,
             "trials": count,
             "whole": whole,

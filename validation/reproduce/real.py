@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stbmta import __version__
 from stbmta.bags import Bags
 from stbmta.theory._table import format_table
 
@@ -144,7 +145,13 @@ def run(
             missing[name] = str(error)
     store = Store(
         folder,
-        {"experiment": "real", "seed": seed, "trials": count, "datasets": list(groups)},
+        {
+            "experiment": "real",
+            "version": __version__,
+            "seed": seed,
+            "trials": count,
+            "datasets": list(groups),
+        },
         resume=resume,
     )
     cells = [(name, what) for name in groups for what in KERNELS]
