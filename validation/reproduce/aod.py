@@ -142,6 +142,12 @@ def run(
     bags.require_size(BAG_SIZE + 1, f"drawing {BAG_SIZE} of its pixels")
     if len(bags) < 4:
         raise ValueError(f"there are {len(bags)} bags; two halves need at least 4.")
+    if not whole and bags.sizes.min() <= 2 * BAG_SIZE:
+        # The naive error comes out as tr / 20 - 2 tr / N, and a decrease of nothing is undefined.
+        raise ValueError(
+            f"a bag has {bags.sizes.min()} pixels; without k(y, y) of the whole bag the naive error is 0 or less "
+            f"unless there are more than {2 * BAG_SIZE}, and its decrease is undefined. Use --whole."
+        )
     count = TRIALS[scale] if n_trials is None else n_trials
     store = Store(
         folder,
