@@ -11,16 +11,13 @@ from .bags import Bags
 from .candidates import candidates
 from .estimator_base import BagEstimator
 from .kernels import Kernel
-from .similarity import known_mse
-from .stacking import Candidates, Stacking, held_out_views, score
+from .stacking import Candidates, Stacking, score
 from .statistics import BagStatistics
+from .views import held_out_views, naive_errors, noise_trace
 
 __all__ = ["Adaptive"]
 
 Array = npt.NDArray[np.float64]
-
-# Where nothing can be left out.
-_FALLBACK = "water-filling, scale 0.25"
 
 
 class Adaptive(BagEstimator):
@@ -44,16 +41,16 @@ class Adaptive(BagEstimator):
 
     Attributes
     ----------
-    stacking_ : Stacking or None
+    stacking_ : Stacking
         What each method would do and what was used: print ``stacking_.summary()`` or look at ``stacking_.to_frame()``.
-        None where no bag can spare a point; the weights are then those of water-filling.
     weights_, means_, embedding_, gram_, labels_, statistics_
         As for all estimators.
 
     Notes
     -----
     Heuristic, with a safety net: the naive means are among the methods, so the estimate is worse than them only by
-    the noise of the held-out scores. The shares are the same for all bags. Rows of `weights_` need not sum to 1, and
+    the noise of the held-out scores. Where no bag has more than two points, their errors are pooled over bags
+    (:func:`stbmta.views.noise_trace`). The shares are the same for all bags. Rows of `weights_` need not sum to 1, and
     weights can be negative, where spectral shrinkage takes part.
 
     Examples
@@ -85,24 +82,20 @@ class Adaptive(BagEstimator):
     def _find_weights(self, bags: Bags, s: BagStatistics) -> Array:
         if self.combine not in ("stack", "select"):
             raise ValueError(f"combine must be 'stack' or 'select', found {self.combine!r}.")
-        mse = s.naive_mse if self.variance is None else known_mse(s, self.variance)
+        mse = naive_errors(s, noise_trace(s, self.variance))
         dimension = float(s.dim) if self.variance is not None else noise_dimension(bags, s.kernel)
         methods = partial(candidates, dimension=dimension, n_threads=self.n_threads)
         rng = np.random.default_rng(self.random_state)
-        self.stacking_: Stacking | None = None
         views = held_out_views(
             bags, s, variance=self.variance, n_folds=self.n_folds, rng=rng, n_threads=self.n_threads
         )
-        if views is None:
-            found = methods(s, mse)
-            return found[_FALLBACK if len(s) > 1 else "naive"](np.arange(len(s)))
-        self.stacking_ = score(views, methods, select=self.combine == "select", rng=rng)
+        self.stacking_: Stacking = score(views, methods, select=self.combine == "select", rng=rng)
         return _combine(methods(s, mse), self.stacking_, len(s))
 
 
 def _combine(methods: Candidates, found: Stacking, n_bags: int) -> Array:
-    W = np.zeros((n_bags, n_bags))
+    W, rows = np.zeros((n_bags, n_bags)), np.arange(n_bags)
     for name, share in zip(found.names, found.weights, strict=True):
         if share > 0:
-            W += share * methods[name](np.arange(n_bags))
+            W += share * methods[name](rows)
     return W

@@ -13,22 +13,26 @@ import numpy as np
 import numpy.typing as npt
 
 from .aggregation import aggregation
-from .spectral import Spectrum, denoised_distances, optimal_filter, rank_filter, spectrum
+from .spectral import Spectrum, moved_means, optimal_filter, rank_filter, spectrum, vector_distances
 from .stacking import Candidates
 from .statistics import BagStatistics
 from .unequal import distances, fill
 from .weights import mta_constant
 
-__all__ = ["candidates"]
+__all__ = ["RANKS", "SCALES", "candidates"]
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
+SCALES = (0.05, 0.1, 0.25, 0.5, 1.0)
+"""Of the squared distances in water-filling."""
+
+RANKS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+"""Numbers of components in spectral shrinkage."""
+
 _ZETAS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
-_SCALES = (0.05, 0.1, 0.25, 0.5, 1.0)
 _AGAIN = (0.25, 1.0)
 _AGGREGATIONS = ((0.5, 1.0), (0.5, 4.0), (1.0, 1.0), (2.0, 1.0))
-_RANKS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
 def candidates(s: BagStatistics, mse: Array, dimension: float, *, n_threads: int | None = None) -> Candidates:
@@ -68,14 +72,16 @@ def candidates(s: BagStatistics, mse: Array, dimension: float, *, n_threads: int
     methods["toward the mean"] = partial(_toward_mean, _kept(mse, away))
     methods["MTA const"] = mta_constant(s, mse=mse).__getitem__
     methods["MTA minimax"] = mta_constant(s, constant="minimax", mse=mse).__getitem__
+    apart = _Kept(lambda rows: np.maximum(distances(s, mse=mse, rows=rows), 0.0))
     for zeta in _ZETAS:
-        methods[f"STB, zeta = {zeta:g}"] = partial(_stb, s, mse, zeta)
-    for scale in _SCALES:
-        methods[f"water-filling, scale {scale:g}"] = partial(_fill, s, mse, scale)
+        methods[f"STB, zeta = {zeta:g}"] = partial(_stb, apart, mse, zeta)
+    for scale in SCALES:
+        methods[f"water-filling, scale {scale:g}"] = partial(_fill, apart, mse, scale, n_threads)
     # Once more, with the distances of first estimates.
-    first = cache(lambda: denoised_distances(s, _fill(s, mse, 0.5, np.arange(B))))
+    first = cache(lambda: moved_means(s, _fill(apart, mse, 0.5, n_threads, np.arange(B))))
+    again = _Kept(lambda rows: vector_distances(first(), rows))
     for scale in _AGAIN:
-        methods[f"water-filling twice, scale {scale:g}"] = partial(_fill_again, first, mse, scale)
+        methods[f"water-filling twice, scale {scale:g}"] = partial(_fill, again, mse, scale, n_threads)
     for kappa, ridge in _AGGREGATIONS:
         methods[f"aggregation, kappa = {kappa:g}, ridge = {ridge:g}"] = partial(
             _aggregate, s, mse, dimension, kappa, ridge, n_threads
@@ -84,7 +90,7 @@ def candidates(s: BagStatistics, mse: Array, dimension: float, *, n_threads: int
     methods["spectral, optimal"] = lambda rows: found().weights(
         optimal_filter(found().values, B, dimension), rows
     )
-    for rank in _RANKS:
+    for rank in RANKS:
         if rank < B:
             methods[f"spectral, rank {rank}"] = partial(_ranked, found, rank)
     return methods
@@ -105,18 +111,26 @@ def _toward_mean(kept: Array, rows: Indices) -> Array:
     return _diagonal(kept, rows) + (1 - kept[rows])[:, None] / len(kept)
 
 
-def _stb(s: BagStatistics, mse: Array, zeta: float, rows: Indices) -> Array:
-    tests = distances(s, mse=mse, rows=rows) <= zeta * mse[rows][:, None]
-    tests[np.arange(len(rows)), rows] = True
+class _Kept:
+    """Distances of some bags to all, kept until other bags are asked for: many methods need the same ones."""
+
+    def __init__(self, find: Callable[[Indices], Array]) -> None:
+        self.find = find
+        self.rows: Indices | None = None
+
+    def __call__(self, rows: Indices) -> Array:
+        if self.rows is not rows:
+            self.rows, self.found = rows, self.find(rows)
+        return self.found
+
+
+def _stb(apart: _Kept, mse: Array, zeta: float, rows: Indices) -> Array:
+    tests = apart(rows) <= zeta * mse[rows][:, None]
     return tests / tests.sum(axis=1, keepdims=True)
 
 
-def _fill(s: BagStatistics, mse: Array, scale: float, rows: Indices) -> Array:
-    return fill(np.sqrt(scale * np.maximum(distances(s, mse=mse, rows=rows), 0.0)), mse, rows)
-
-
-def _fill_again(first: Callable[[], Array], mse: Array, scale: float, rows: Indices) -> Array:
-    return fill(np.sqrt(scale * first()[rows]), mse, rows)
+def _fill(apart: _Kept, mse: Array, scale: float, n_threads: int | None, rows: Indices) -> Array:
+    return fill(np.sqrt(scale * apart(rows)), mse, rows, n_threads=n_threads)
 
 
 def _aggregate(

@@ -104,6 +104,11 @@ def certify(W: Any, s: BagStatistics, variance: float, alpha: float = 0.05) -> C
         raise ValueError(
             f"a certificate is for weights of the {len(s)} naive means themselves; found shape {weights.shape}."
         )
+    if not np.isfinite(weights).all():
+        row, column = np.argwhere(~np.isfinite(weights))[0]
+        raise ValueError(
+            f"weights must be finite numbers, found {weights[row, column]} at ({row}, {column})."
+        )
     return Certificate(
         bounds=_bounds(weights, D, errors, ell, c, spread), naive_error=errors, alpha=alpha, labels=s.labels
     )
@@ -174,6 +179,8 @@ def upper_distances(s: BagStatistics, variance: float, alpha: float) -> Array:
 
 def _events(s: BagStatistics, variance: float, alpha: float) -> tuple[Array, Array, float, float, float]:
     """Return distances, errors, ell, c and 1 + c' - c, with a quarter of alpha each."""
+    if not (np.ndim(alpha) == 0 and 0 < alpha < 1):
+        raise ValueError(f"alpha must be a probability between 0 and 1, found {alpha!r}.")
     errors = known_mse(s, variance)
     share, n = alpha / 4, len(s) + 1  # 0 counts as one more bag
     c = float(exact.exact_inner(n, s.dim, share))

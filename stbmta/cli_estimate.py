@@ -43,7 +43,10 @@ class Method(StrEnum):
     stb_theory = "stb-theory"
     mta = "mta"
     mta_stb = "mta-stb"
+    mta_minimax = "mta-minimax"
+    mta_clusters = "mta-clusters"
     rkmse = "rkmse"
+    skmse = "skmse"
     james_stein = "james-stein"
     water_filling = "water-filling"
     aggregation = "aggregation"
@@ -177,9 +180,11 @@ def make_estimator(method: Method, kernel: Kernel, zeta: float | None, gamma: fl
         RKMSE,
         STB,
         Adaptive,
+        ClusteredMTA,
         ConvexAggregation,
         JamesStein,
         NaiveMean,
+        SpectralKMSE,
         SpectralShrinkage,
         WaterFilling,
     )
@@ -217,6 +222,12 @@ def make_estimator(method: Method, kernel: Kernel, zeta: float | None, gamma: fl
         return MTA(kernel, **given)
     if method is Method.mta_stb:
         return MTA(kernel, similarity="stb", **given, random_state=seed)
+    if method is Method.mta_minimax:
+        return MTA(kernel, similarity="minimax")
+    if method is Method.mta_clusters:
+        return ClusteredMTA(kernel, random_state=seed)
+    if method is Method.skmse:
+        return SpectralKMSE(kernel, random_state=seed)
     if method is Method.james_stein:
         return JamesStein(target="mean")
     return RKMSE(kernel) if method is Method.rkmse else NaiveMean(kernel)

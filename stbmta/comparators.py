@@ -5,6 +5,7 @@ Feldman, Gupta and Frigyik's multi-task averaging with its closed-form constant 
 one kernel mean by itself.
 """
 
+import warnings
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse
 
+from .aggregation import noise_dimension
 from .bags import Bags
 from .estimator_base import BagEstimator, Base
 from .kernels import Kernel, Precomputed
@@ -26,11 +28,11 @@ Array = npt.NDArray[np.float64]
 
 # Of the largest eigenvalue of a bag's second moment.
 _PENALTIES = np.r_[0.0, np.geomspace(1e-4, 10.0, 16)]
-_MOST_CLUSTERS = 20
+_MOST_CLUSTERS = 50
 
 
 class ClusteredMTA(BagEstimator):
-    """Multi-task averaging within clusters of tasks (Martinez-Rego and Pontil 2013).
+    r"""Multi-task averaging within clusters of tasks (Martinez-Rego and Pontil 2013).
 
     Spectral clustering puts tasks into groups; within a group all pairs are equally similar, between groups not at all.
 
@@ -38,7 +40,7 @@ class ClusteredMTA(BagEstimator):
     ----------
     kernel : Kernel or str, default="linear"
     n_clusters : int, optional
-        At most. None: where the eigenvalues of the tasks' graph have their largest gap, 20 at most.
+        At most. None: where the eigenvalues of the tasks' graph have their largest gap, 50 at most.
     variance : float, optional
         The variance of each coordinate, if it is known (linear kernel).
     random_state : int, Generator or None
@@ -54,8 +56,8 @@ class ClusteredMTA(BagEstimator):
     Notes
     -----
     Heuristic. The similarity of tasks that the clustering sees is exponential in the estimated squared distance over
-    the errors of the two naive means; the number of clusters is chosen by the gap of eigenvalues, where the
-    authors tune it.
+    two of its standard deviations for equal means, :math:`2 (s_i^2 + s_j^2) \sqrt{2 / d}` with d the effective
+    dimension of the noise; the number of clusters is chosen by the gap of eigenvalues, where the authors tune it.
 
     Examples
     --------
@@ -82,12 +84,20 @@ class ClusteredMTA(BagEstimator):
 
     def _find_weights(self, bags: Bags, s: BagStatistics) -> Array:
         mse = s.naive_mse if self.variance is None else known_mse(s, self.variance)
-        self.clusters_ = find_clusters(s, self.n_clusters, mse=mse, random_state=self.random_state)
+        dimension = float(s.dim) if self.variance is not None else noise_dimension(bags, s.kernel)
+        self.clusters_ = find_clusters(
+            s, self.n_clusters, mse=mse, dimension=dimension, random_state=self.random_state
+        )
         return clustered_mta(s, self.clusters_, mse=mse)
 
 
 def find_clusters(
-    s: BagStatistics, n_clusters: int | None = None, *, mse: Array, random_state: Any = None
+    s: BagStatistics,
+    n_clusters: int | None = None,
+    *,
+    mse: Array,
+    dimension: float,
+    random_state: Any = None,
 ) -> npt.NDArray[np.int64]:
     """Return the cluster of each bag, by scikit-learn's ``SpectralClustering``."""
     from sklearn.cluster import SpectralClustering
@@ -102,7 +112,8 @@ def find_clusters(
         return np.zeros(B, dtype=np.int64)
     if n_clusters is not None and n_clusters >= B:
         return np.arange(B)
-    affinity = np.exp(-apart / np.maximum(noise, 1e-12 * apart.max()))
+    spread = 2 * noise * np.sqrt(2 / dimension)  # two standard deviations of U for equal means
+    affinity = np.exp(-apart / np.maximum(spread, 1e-12 * apart.max()))
     if n_clusters is None:
         roots = np.sqrt(affinity.sum(axis=1))
         most = min(_MOST_CLUSTERS, B - 1)
@@ -110,7 +121,10 @@ def find_clusters(
         n_clusters = int(np.argmax(values[:-1] - values[1:])) + 1
     seed = int(np.random.default_rng(random_state).integers(2**31))
     model = SpectralClustering(n_clusters, affinity="precomputed", random_state=seed, assign_labels="kmeans")
-    return model.fit(affinity).labels_.astype(np.int64)
+    with warnings.catch_warnings():
+        # Clusters that have nothing in common are welcome.
+        warnings.filterwarnings("ignore", message="Graph is not fully connected", category=UserWarning)
+        return model.fit(affinity).labels_.astype(np.int64)
 
 
 def clustered_mta(s: BagStatistics, clusters: npt.ArrayLike, *, mse: npt.ArrayLike | None = None) -> Array:

@@ -12,21 +12,19 @@ import numpy.typing as npt
 
 from .aggregation import aggregation, noise_dimension
 from .bags import Bags
+from .candidates import RANKS, SCALES
 from .estimator_base import BagEstimator
 from .kernels import Kernel
-from .similarity import known_mse
 from .spectral import denoised_distances, optimal_filter, rank_filter, spectral, spectrum
-from .stacking import Candidates, Stacking, held_out_views, score
+from .stacking import Candidates, Stacking, score
 from .statistics import BagStatistics
 from .unequal import water_filling
+from .views import held_out_views, naive_errors, noise_trace
 
 __all__ = ["ConvexAggregation", "SpectralShrinkage", "WaterFilling"]
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
-
-_SCALES = (0.05, 0.1, 0.25, 0.5, 1.0)
-_RANKS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
 class _WithErrors(BagEstimator):
@@ -37,19 +35,23 @@ class _WithErrors(BagEstimator):
     random_state: Any
 
     def _errors(self, s: BagStatistics) -> Array:
-        return s.naive_mse if self.variance is None else known_mse(s, self.variance)
+        return naive_errors(s, noise_trace(s, self.variance))
 
     def _dimension(self, bags: Bags, s: BagStatistics) -> float:
         return float(s.dim) if self.variance is not None else noise_dimension(bags, s.kernel)
 
     def _choose(
         self, bags: Bags, s: BagStatistics, methods: Callable[[BagStatistics, Array], Candidates]
-    ) -> Stacking | None:
+    ) -> Stacking:
         rng = np.random.default_rng(self.random_state)
         views = held_out_views(
             bags, s, variance=self.variance, n_folds=self.n_folds, rng=rng, n_threads=self.n_threads
         )
-        return None if views is None else score(views, methods, select=True, rng=rng)
+        return score(views, methods, select=True, rng=rng)
+
+
+# Infinity, each mean by itself, is what keeps the choice from doing harm.
+_CHOICES = (*SCALES, np.inf)
 
 
 class WaterFilling(_WithErrors):
@@ -62,7 +64,8 @@ class WaterFilling(_WithErrors):
     ----------
     kernel : Kernel or str, default="linear"
     scale : float, optional
-        Of the squared distances: 1 is the bound, less counts on biases to cancel. None: chosen by held-out points.
+        Of the squared distances: 1 is the bound, less counts on biases to cancel, infinity leaves each mean by itself.
+        None: chosen by held-out points.
     geometry : {"naive", "spectral"}, default="naive"
         Distances of the naive means, freed of their noise on average; or of the means after spectral shrinkage.
     variance : float, optional
@@ -122,8 +125,7 @@ class WaterFilling(_WithErrors):
             self.scale_ = float(self.scale)
         else:
             self.stacking_ = self._choose(bags, s, partial(_scaled, dimension))
-            chosen = 0.25 if self.stacking_ is None else _SCALES[int(np.argmax(self.stacking_.weights))]
-            self.scale_ = chosen
+            self.scale_ = _CHOICES[int(np.argmax(self.stacking_.weights))]
         return water_filling(s, self.scale_, mse=mse, squared_distances=_geometry(s, mse, dimension))
 
 
@@ -133,7 +135,7 @@ def _geometry(s: BagStatistics, mse: Array, dimension: float | None) -> Array | 
 
 def _scaled(dimension: float | None, s: BagStatistics, mse: Array) -> Candidates:
     apart = _geometry(s, mse, dimension)
-    return {f"scale {scale:g}": partial(_filled, s, scale, mse, apart) for scale in _SCALES}
+    return {f"scale {scale:g}": partial(_filled, s, scale, mse, apart) for scale in _CHOICES}
 
 
 def _filled(s: BagStatistics, scale: float, mse: Array, apart: Array | None, rows: Indices) -> Array:
@@ -268,9 +270,7 @@ class SpectralShrinkage(_WithErrors):
         rank = self.rank
         if rank is None and self.variance is None:
             self.stacking_ = self._choose(bags, s, partial(_ranks, dimension))
-            if self.stacking_ is not None:
-                best = int(np.argmax(self.stacking_.weights))
-                rank = ("optimal", *_RANKS)[best]
+            rank = ("optimal", *RANKS)[int(np.argmax(self.stacking_.weights))]
         if rank in (None, "optimal"):
             self.kept_ = optimal_filter(self.spectrum_.values, len(s), dimension)
         elif isinstance(rank, (int, np.integer)) and rank >= 0:
@@ -283,6 +283,6 @@ class SpectralShrinkage(_WithErrors):
 def _ranks(dimension: float, s: BagStatistics, mse: Array) -> Candidates:
     found = spectrum(s, mse=mse)
     methods = {"optimal": partial(found.weights, optimal_filter(found.values, len(s), dimension))}
-    for rank in _RANKS:
+    for rank in RANKS:
         methods[f"rank {rank}"] = partial(found.weights, rank_filter(found.values, rank))
     return methods

@@ -29,7 +29,7 @@ Array = npt.NDArray[np.float64]
 
 _GAMMAS = np.round(np.linspace(0.0, 1.0, 21), 10)
 # In the test with known variance zeta is about 2 + tau, so factors that matter are small.
-_CS = np.r_[0.0, np.round(np.geomspace(0.001, 10.0, 41), 10)]
+CS = np.r_[0.0, np.round(np.geomspace(0.001, 10.0, 41), 10)]
 
 
 class Fission(NamedTuple):
@@ -93,6 +93,8 @@ class FissionTuning(Tuning):
 
     Attributes
     ----------
+    method : str
+        "fission".
     amount : float
         The factor a of the noise.
     n_draws : int
@@ -101,6 +103,7 @@ class FissionTuning(Tuning):
 
     amount: float
     n_draws: int
+    method: str = "fission"
 
     def summary(self) -> str:
         """Return the choice as text."""
@@ -257,7 +260,7 @@ def choose_stb(
 
 
 def _choose_theory(drawn: Sequence[NeighborPaths], c: float | None, amount: float) -> FissionTuning:
-    cs = _CS if c is None else np.array([float(c)])
+    cs = CS if c is None else np.array([float(c)])
     found = [paths.theory(cs) for paths in drawn]
     risk = np.mean([errors.errors - errors.naive for errors in found], axis=0)
     z, best = np.unravel_index(int(np.argmin(risk)), risk.shape)

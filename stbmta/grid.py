@@ -224,10 +224,10 @@ def neighbor_paths(
     grid = np.unique(one_dimensional(zetas, "zetas"))
     if not (grid >= 0).all():
         raise ValueError(f"zetas must be at least 0, found {grid[~(grid >= 0)][0]}.")
-    gram, cross, norms = inner_products(s, truth)
-    mse = naive_errors(s, variance)
     B = len(s)
     chosen = np.arange(B) if bags is None else np.asarray(bags, dtype=np.int64)
+    gram, cross, norms = inner_products(s, truth, chosen)
+    mse = naive_errors(s, variance)
     step = max(1, B // 256) if bags is None else 1
     found = np.empty((B, len(grid), 4))
     arguments = (gram, gram.sum(axis=1), cross, mse, variance is None, grid)
@@ -251,10 +251,13 @@ def neighbor_paths(
     )
 
 
-def inner_products(s: BagStatistics, truth: Truth) -> tuple[Array, Array, Array]:
+def inner_products(
+    s: BagStatistics, truth: Truth, rows: npt.NDArray[np.int64] | slice = slice(None)
+) -> tuple[Array, Array, Array]:
     """Return the inner products of naive means, those of the true mean i with them as row i, and the norms.
 
-    Vectors are taken less their average: weights sum to 1, so errors stay, and no accuracy is lost.
+    True means that are not in `rows` may be left out. Vectors are taken less their average: weights sum to 1, so errors
+    stay, and no accuracy is lost.
     """
     truth.check(s)
     if truth.means is None:
@@ -265,7 +268,8 @@ def inner_products(s: BagStatistics, truth: Truth) -> tuple[Array, Array, Array]
         assert s.means is not None
         center = s.means.mean(axis=0)
         found, true = s.means - center, truth.means - center
-        gram, cross, norms = found @ found.T, true @ found.T, np.einsum("ij,ij->i", true, true)
+        gram, cross, norms = found @ found.T, np.zeros((len(s), len(s))), np.einsum("ij,ij->i", true, true)
+        cross[rows] = true[rows] @ found.T
         norms = norms if truth.noise is None else norms - truth.noise
     if len(norms) != len(s):
         raise ValueError(f"there are {len(s)} bags, but {len(norms)} true means; one a bag is needed.")

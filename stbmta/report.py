@@ -35,6 +35,11 @@ class EstimatorReport:
     def _naive_error(self) -> npt.NDArray[np.float64] | None:
         raise NotImplementedError
 
+    def _reasons(self) -> list[str]:
+        """Say what was used and why, where that is a choice of the estimator."""
+        stacking = getattr(self, "stacking_", None)
+        return [] if stacking is None else stacking.summary().split("\n")
+
     def _neighbor_counts(self) -> npt.NDArray[Any] | None:
         tests = getattr(self, "neighbors_", None)
         return None if tests is None else np.asarray(tests.sum(axis=1)).ravel()
@@ -70,7 +75,7 @@ class EstimatorReport:
             facts.append(("Avg. neighbors:", f"{frame['neighbors'].mean():.4g}"))
         tuning = getattr(self, "tuning_", None)
         if tuning is not None:
-            facts.append(("K-fold change:", f"{tuning.risk.min():.4g}"))
+            facts.append((f"Change by {tuning.method}:", f"{tuning.risk.min():.4g}"))
         if "naive_error" in frame:
             facts.append(("Avg. naive error:", f"{frame['naive_error'].mean():.4g}"))
         if "estimated_error" in frame:
@@ -107,7 +112,7 @@ class EstimatorReport:
             notes.append(
                 f"{len(shown)} of {len(frame)} bags are shown; to_frame() has all bags and features."
             )
-        result.add_extra_txt(notes)
+        result.add_extra_txt([*self._reasons(), *notes])
         return result
 
     def certificate(self, alpha: float = 0.05, *, variance: float | None = None) -> Certificate:

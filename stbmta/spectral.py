@@ -14,7 +14,15 @@ import scipy.linalg
 
 from .statistics import BagStatistics
 
-__all__ = ["Spectrum", "denoised_distances", "optimal_filter", "rank_filter", "spectral", "spectrum"]
+__all__ = [
+    "Spectrum",
+    "coordinates",
+    "denoised_distances",
+    "optimal_filter",
+    "rank_filter",
+    "spectral",
+    "spectrum",
+]
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64] | slice
@@ -51,6 +59,38 @@ class Spectrum:
         )
 
 
+def coordinates(s: BagStatistics) -> Array:
+    """Return vectors with the inner products of the naive means, (B, r), r at most B.
+
+    The means themselves if they are vectors of fewer than B dimensions, otherwise a pivoted Cholesky factor of the Gram
+    matrix. Smooth kernels in few dimensions have few coordinates: products with them are cheaper than with the Gram
+    matrix.
+
+    Parameters
+    ----------
+    s : BagStatistics
+
+    Notes
+    -----
+    The squared norm of what is left out of a mean is at most about B times the rounding error of the largest one. Time
+    O(B r^2).
+
+    Examples
+    --------
+    >>> from stbmta import RBF, Bags, bag_statistics
+    >>> s = bag_statistics(Bags.from_list(np.linspace(0, 1, 200).reshape(50, 4)), RBF(1.0))
+    >>> vectors = coordinates(s)
+    >>> vectors.shape[1] < 15, bool(np.allclose(vectors @ vectors.T, s.gram, rtol=0, atol=1e-12))
+    (True, True)
+    """
+    if s.means is not None and s.dim < len(s):
+        return s.means
+    factor, pivots, rank, _ = scipy.linalg.lapack.dpstrf(s.gram, lower=1)
+    found = np.zeros((len(s), rank))
+    found[pivots - 1] = np.tril(factor)[:, :rank]
+    return found
+
+
 def spectrum(s: BagStatistics, *, mse: npt.ArrayLike | None = None) -> Spectrum:
     """Return the spectrum of the naive means.
 
@@ -62,7 +102,7 @@ def spectrum(s: BagStatistics, *, mse: npt.ArrayLike | None = None) -> Spectrum:
 
     Notes
     -----
-    Time O(B^3), or O(B d^2) for the linear kernel in d < B dimensions.
+    Time O(B r^2) with r the number of :func:`coordinates`.
 
     Examples
     --------
@@ -74,8 +114,9 @@ def spectrum(s: BagStatistics, *, mse: npt.ArrayLike | None = None) -> Spectrum:
     squared = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
     # Bags without any error are very good bags.
     errors = np.sqrt(np.maximum(squared, 1e-12 * squared.max() if squared.max() > 0 else 1.0))
-    if s.means is not None and s.dim < len(s):
-        scaled = s.means / errors[:, None]
+    vectors = coordinates(s)
+    if vectors.shape[1] < len(s):
+        scaled = vectors / errors[:, None]
         values, right = scipy.linalg.eigh(scaled.T @ scaled)
         kept = (
             np.flatnonzero(values > 1e-14 * values[-1])[::-1] if values[-1] > 0 else np.array([], dtype=int)
@@ -179,10 +220,17 @@ def spectral(
     return found.weights(kept, rows)
 
 
-def denoised_distances(s: BagStatistics, W: Array) -> Array:
-    r"""Return the squared distances of the estimates ``W @ naive``, (B, B).
+def denoised_distances(s: BagStatistics, W: Array, rows: Rows = slice(None)) -> Array:
+    r"""Return the squared distances of the estimates ``W @ naive``, (rows, B).
 
     Tests and water-filling on them see the geometry without most of the noise; pass them as `squared_distances`.
+
+    Parameters
+    ----------
+    s : BagStatistics
+    W : ndarray of shape (B, B)
+    rows : slice or array of int, optional
+        Only the distances of these estimates to all.
 
     Examples
     --------
@@ -192,9 +240,21 @@ def denoised_distances(s: BagStatistics, W: Array) -> Array:
     array([[ 0., 16.],
            [16.,  0.]])
     """
-    gram = s.centered_gram if np.allclose(W.sum(axis=1), 1.0, atol=1e-9) else s.gram
-    inner = W @ gram @ W.T
-    norms = np.diagonal(inner)
-    found = np.maximum(norms[:, None] + norms - inner - inner.T, 0.0)
-    np.fill_diagonal(found, 0.0)
+    return vector_distances(moved_means(s, W), rows)
+
+
+def moved_means(s: BagStatistics, W: Array) -> Array:
+    """Return the estimates ``W @ naive`` in :func:`coordinates` around a common center, (B, r)."""
+    vectors = coordinates(s)
+    # A center changes no distance; without it, means that are far from 0 would lose accuracy.
+    center = vectors.mean(axis=0)
+    return W @ (vectors - center) + (W.sum(axis=1) - 1)[:, None] * center
+
+
+def vector_distances(vectors: Array, rows: Rows = slice(None)) -> Array:
+    """Return the squared distances of some vectors to all, (rows, B)."""
+    chosen = np.arange(len(vectors))[rows]
+    norms = np.einsum("ij,ij->i", vectors, vectors)
+    found = np.maximum(norms[chosen][:, None] + norms - 2 * vectors[chosen] @ vectors.T, 0.0)
+    found[np.arange(len(chosen)), chosen] = 0.0
     return found

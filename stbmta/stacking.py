@@ -1,8 +1,8 @@
 r"""Held-out risk of any methods at once, and the best convex combination of them.
 
-A :class:`View` holds statistics to fit on and independent means to score against: a fold of every bag left out, or
-Gaussian noise split in two (:mod:`stbmta.fission`). With :math:`\Delta_m` the change that method m makes to the
-naive means and r the held-out means less the naive ones, a combination a of methods has held-out risk
+Methods are fitted and scored on views of the bags (:mod:`stbmta.views`). With :math:`\Delta_m` the change that
+method m makes to the naive means and r the held-out means less the naive ones, a combination a of methods has
+held-out risk
 
 .. math:: a' Q a - 2 a' l, \qquad Q_{mn} = \langle \Delta_m, \Delta_n \rangle, \quad l_m = \langle \Delta_m, r \rangle,
 
@@ -10,23 +10,21 @@ less that of the naive means: a small quadratic program. The scores are noisy wh
 charged for the standard error of its score: what is not clearly better than the naive means gets little.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.special
 
 from .aggregation import minimize_on_simplex
-from .bags import RNG, Bags
-from .fission import fission
-from .kernels import Kernel, Linear
-from .similarity import known_mse
-from .statistics import BagStatistics, bag_statistics, point_diagonal
-from .sums import part_sums
-from .truth import Truth
+from .bags import RNG
+from .spectral import coordinates
+from .statistics import BagStatistics
+from .views import View
 
-__all__ = ["Candidates", "Stacking", "View", "fission_views", "fold_views", "held_out_views", "score"]
+__all__ = ["Candidates", "Stacking", "score"]
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -36,32 +34,8 @@ Candidates = Mapping[str, Callable[[Indices], Array]]
 
 # Numbers of weights held at once while scoring.
 _BLOCK = 2**24
-# Bags times views to score: beyond it the choice hardly improves.
-_SCORES = 1000
-_MAX_DRAWS = 10
-# Standard errors that a method is charged for.
+# Standard errors that a method is charged for: those of many bags are well known.
 _CAUTION = 1.5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """Statistics to fit on, and independent means to score against.
-
-    Attributes
-    ----------
-    statistics : BagStatistics
-    mse : ndarray of shape (B,)
-        Squared errors of the naive means of `statistics`, known or estimated.
-    truth : Truth
-        The held-out means in place of the truth, without their norms.
-    scored : ndarray of int
-        The bags that have a held-out mean.
-    """
-
-    statistics: BagStatistics
-    mse: Array
-    truth: Truth
-    scored: Indices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,200 +92,6 @@ class Stacking:
         )
 
 
-def fold_views(
-    bags: Bags,
-    kernel: Kernel,
-    *,
-    n_views: int,
-    n_folds: int = 5,
-    variance: float | None = None,
-    rng: RNG = None,
-    n_threads: int | None = None,
-) -> Iterator[View]:
-    """Leave out a fold of every bag at a time.
-
-    Parameters
-    ----------
-    bags : Bags
-        A bag that a fold would leave with too few points for its error (two, or one if the variance is known) stays
-        whole and is not scored.
-    kernel : Kernel
-        Resolved.
-    n_views : int
-        How many; folds are drawn anew after `n_folds` of them.
-    n_folds : int, default=5
-    variance : float, optional
-        The known variance of each coordinate (linear kernel).
-    rng : {None, int, numpy.random.Generator}, optional
-    n_threads : int, optional
-
-    Notes
-    -----
-    For other kernels than the linear one, all folds of a draw come from one pass over the sums between folds and bags,
-    and one over the pairs of points in the same fold: 1 + 1 / n_folds times the time of the statistics.
-
-    Examples
-    --------
-    >>> bags = Bags.from_list([np.arange(10.0), np.arange(10.0)])
-    >>> [len(view.scored) for view in fold_views(bags, Linear(), n_views=3, rng=0)]
-    [2, 2, 2]
-    """
-    generator = np.random.default_rng(rng)
-    least = 2 if variance is None else 1
-    for done in range(0, n_views, n_folds):
-        shuffled, offsets, bag_of = bags.folds(n_folds, generator)
-        number = np.arange(len(bag_of)) - np.searchsorted(bag_of, bag_of)
-        sizes = np.diff(offsets)
-        # -1: points that are never left out.
-        number = np.where(bags.sizes[bag_of] - sizes >= least, number, -1)
-        folds = _Folds(shuffled, offsets, bag_of, number, kernel, variance, n_threads)
-        yield from (folds.view(k) for k in range(min(n_folds, n_views - done)) if (number == k).any())
-
-
-class _Folds:
-    """Bags cut into folds, and the sums between folds and bags where means are not vectors."""
-
-    def __init__(
-        self,
-        shuffled: Bags,
-        offsets: Indices,
-        bag_of: Indices,
-        number: Indices,
-        kernel: Kernel,
-        variance: float | None,
-        n_threads: int | None,
-    ) -> None:
-        self.bags, self.offsets, self.bag_of, self.number = shuffled, offsets, bag_of, number
-        self.kernel, self.variance, self.n_threads = kernel, variance, n_threads
-        if not isinstance(kernel, Linear):
-            self.sums = part_sums(shuffled.data, shuffled.rows, offsets, bag_of, kernel, n_threads).sums
-            self.diagonal = np.add.reduceat(point_diagonal(shuffled, kernel), offsets[:-1])
-            first = np.searchsorted(bag_of, np.arange(len(shuffled)))
-            self.bag_sums = np.add.reduceat(self.sums, first, axis=0)
-            self.bag_diagonal = np.add.reduceat(self.diagonal, first)
-
-    def view(self, k: int) -> View:
-        out = self.number == k
-        scored = self.bag_of[out]
-        fold = self.bags.select(scored).take_points(self._in_fold(out, scored))
-        if isinstance(self.kernel, Linear):
-            rest = self.bags.take_points(~np.repeat(out, np.diff(self.offsets)))
-            s = bag_statistics(rest, n_threads=self.n_threads)
-            means = np.full((len(s), s.dim), np.nan)
-            means[scored] = fold.means()
-            truth = Truth(cross=None, norms=None, means=means)
-        else:
-            s, truth = self._from_sums(out, scored, fold)
-        mse = s.naive_mse if self.variance is None else known_mse(s, self.variance)
-        return View(statistics=s, mse=mse, truth=truth, scored=scored)
-
-    def _in_fold(self, out: npt.NDArray[np.bool_], scored: Indices) -> npt.NDArray[np.bool_]:
-        """Return which points of the scored bags, taken together, are in their fold."""
-        point = np.repeat(out, np.diff(self.offsets))
-        chosen = np.zeros(len(self.bags), dtype=bool)
-        chosen[scored] = True
-        return point[np.repeat(chosen, self.bags.sizes)]
-
-    def _from_sums(
-        self, out: npt.NDArray[np.bool_], scored: Indices, fold: Bags
-    ) -> tuple[BagStatistics, Truth]:
-        n_bags = len(self.bags)
-        in_fold = np.zeros(n_bags)
-        in_fold[scored] = fold.sizes
-        in_rest = self.bags.sizes - in_fold
-        # Sums of the left-out folds with bags, and with each other.
-        left_out, among = np.zeros((n_bags, n_bags)), np.zeros((n_bags, n_bags))
-        left_out[scored] = self.sums[out]
-        counts = fold.sizes.astype(np.float64)
-        inner = bag_statistics(fold, self.kernel, n_threads=self.n_threads)
-        among[np.ix_(scored, scored)] = inner.gram * np.outer(counts, counts)
-        gram = (self.bag_sums - left_out - left_out.T + among) / np.outer(in_rest, in_rest)
-        cross = np.zeros((n_bags, n_bags))
-        cross[:, scored] = (left_out[scored] - among[scored]).T / np.outer(in_rest, in_fold[scored])
-        diagonal = self.bag_diagonal.copy()
-        diagonal[scored] -= self.diagonal[out]
-        s = BagStatistics(
-            sizes=in_rest.astype(np.int64),
-            centered_gram=gram,
-            scatter=np.maximum(diagonal / in_rest - np.diagonal(gram), 0.0),
-            labels=self.bags.labels,
-            kernel=self.kernel,
-            dim=self.bags.dim,
-        )
-        return s, Truth(cross=cross, norms=np.zeros(n_bags))
-
-
-def fission_views(
-    s: BagStatistics, variance: float, *, n_views: int, amount: float = 0.3, rng: RNG = None
-) -> Iterator[View]:
-    """Split Gaussian noise of known variance in two, also for bags of one point; see :func:`stbmta.fission.fission`.
-
-    Examples
-    --------
-    >>> s = bag_statistics(Bags.from_list([[[0.0, 1.0]], [[1.0, 0.0]]]))
-    >>> [view.mse.round(2).tolist() for view in fission_views(s, 1.0, n_views=1, rng=0)]
-    [[2.18, 2.18]]
-    """
-    generator = np.random.default_rng(rng)
-    for _ in range(n_views):
-        parts = fission(s, variance, amount=amount, rng=generator)
-        mse = known_mse(parts.statistics, parts.variance)
-        yield View(statistics=parts.statistics, mse=mse, truth=parts.truth, scored=np.arange(len(s)))
-
-
-def held_out_views(
-    bags: Bags,
-    s: BagStatistics,
-    *,
-    variance: float | None = None,
-    n_folds: int = 5,
-    rng: RNG = None,
-    n_threads: int | None = None,
-) -> Iterator[View] | None:
-    """Return as many views as a choice needs: folds, or split noise where a bag has one point.
-
-    Few bags are scored many times, many bags once.
-
-    Parameters
-    ----------
-    bags : Bags
-    s : BagStatistics
-        Of the bags.
-    variance : float, optional
-        The known variance of each coordinate (linear kernel).
-    n_folds : int, default=5
-    rng : {None, int, numpy.random.Generator}, optional
-    n_threads : int, optional
-
-    Returns
-    -------
-    iterator of View, or None
-        None if no bag can spare a point: all have two points (one, if the variance is known) or fewer.
-
-    Examples
-    --------
-    >>> bags = Bags.from_list([[0.0, 1.0], [2.0, 3.0]])
-    >>> held_out_views(bags, bag_statistics(bags)) is None
-    True
-    """
-    if n_folds < 2:
-        raise ValueError(f"n_folds must be at least 2, found {n_folds}.")
-    n_views = -(-_SCORES // len(bags))
-    if variance is not None and bags.sizes.min() == 1:
-        return fission_views(s, variance, n_views=min(n_views, _MAX_DRAWS), rng=rng)
-    if bags.sizes.max() < (3 if variance is None else 2):
-        return None
-    return fold_views(
-        bags,
-        s.kernel,
-        n_views=min(n_views, _MAX_DRAWS * n_folds),
-        n_folds=n_folds,
-        variance=variance,
-        rng=rng,
-        n_threads=n_threads,
-    )
-
-
 def score(
     views: Iterable[View],
     candidates: Callable[[BagStatistics, Array], Candidates],
@@ -326,7 +106,8 @@ def score(
     ----------
     views : iterable of View
     candidates : callable
-        Takes statistics and squared errors, and returns the methods; the first must be the naive means.
+        Takes statistics and squared errors, and returns the methods. Only if the naive means are among them is the
+        choice safe: nothing else keeps it from methods that are all worse.
     select : bool, default=False
         Use the single best method instead of a combination.
     max_scored : int, default=512
@@ -335,13 +116,15 @@ def score(
 
     Notes
     -----
-    The combination minimizes :math:`a' Q a - 2 a' l + \sum_m e_m (1.5 a_m + a_m^2)` with :math:`e_m` the
-    standard error of the score of method m. Heuristic in that the minimum of noisy scores is optimistic; the scores
-    themselves are unbiased for bags smaller by a fold. Time a view that of the methods on the scored rows and
-    O(M B^2 rows) for Q.
+    The combination minimizes :math:`a' Q a - 2 a' l + \sum_m e_m (k a_m + a_m^2)` with :math:`e_m` the
+    standard error of the score of method m, and k of :func:`caution`. Heuristic in that the minimum of noisy scores
+    is optimistic; the scores themselves are unbiased for bags smaller by a fold. Time a view that of the methods on
+    the scored rows and O(M B r rows) for Q, r the number of :func:`stbmta.spectral.coordinates`.
 
     Examples
     --------
+    >>> from stbmta import Bags, Linear
+    >>> from stbmta.views import fold_views
     >>> bags = Bags.from_list([np.random.default_rng(k).normal(size=(10, 50)) for k in range(20)])
     >>> methods = {"naive": lambda rows: np.eye(20)[rows], "all": lambda rows: np.full((len(rows), 20), 0.05)}
     >>> found = score(fold_views(bags, Linear(), n_views=5, rng=0), lambda s, mse: methods)
@@ -359,10 +142,11 @@ def score(
             chosen = np.sort(generator.choice(chosen, max_scored, replace=False))
         if losses is None or seen is None:
             losses, seen = np.zeros((len(names), len(view.mse))), np.zeros(len(view.mse))
+        vectors = coordinates(view.statistics)
         step = max(1, _BLOCK // (len(names) * len(view.mse)))
         for k in range(0, len(chosen), step):
             rows = chosen[k : k + step]
-            squares, products = _changes(view, methods, rows)
+            squares, products = _changes(view, vectors, methods, rows)
             Q = Q + squares.sum(axis=0)
             gain = gain + products.sum(axis=0)
             losses[:, rows] += np.diagonal(squares, axis1=1, axis2=2).T - 2 * products.T
@@ -377,10 +161,11 @@ def score(
     spread = by_bag.std(axis=1, ddof=1) if by_bag.shape[1] > 1 else np.abs(by_bag[:, 0])
     errors = spread / np.sqrt(by_bag.shape[1])
     risk = losses.sum(axis=1) / total
+    charges = caution(by_bag.shape[1]) * errors
     if select:
-        a = np.eye(len(names))[int(np.argmin(risk + _CAUTION * errors))]
+        a = np.eye(len(names))[int(np.argmin(risk + charges))]
     else:
-        a = _shares(np.asarray(Q) / total, np.asarray(gain) / total, errors)
+        a = _shares(np.asarray(Q) / total, np.asarray(gain) / total, errors, charges)
     return Stacking(
         names=names,
         weights=a,
@@ -393,24 +178,38 @@ def score(
     )
 
 
-def _shares(Q: Array, gain: Array, errors: Array) -> Array:
+def caution(n_scored: int) -> float:
+    """Return how many standard errors a method is charged for: 1.5, and more where few bags were scored.
+
+    Student's quantile in place of the normal one, because a standard error from few bags may be far too small.
+
+    Examples
+    --------
+    >>> [round(caution(n), 2) for n in (2, 3, 10, 1000)]
+    [4.69, 2.45, 1.65, 1.5]
+    """
+    level = scipy.special.ndtr(_CAUTION)
+    return float(scipy.special.stdtrit(max(n_scored - 1, 1), level))
+
+
+def _shares(Q: Array, gain: Array, errors: Array, charges: Array) -> Array:
     # The square of the shares spreads them over methods which do alike.
-    a = minimize_on_simplex(Q + np.diag(errors), _CAUTION * errors - 2 * gain)
+    a = minimize_on_simplex(Q + np.diag(errors), charges - 2 * gain)
     a[a < 1e-3] = 0.0  # not worth the time of computing them
     return a / a.sum()
 
 
-def _changes(view: View, methods: Candidates, rows: Indices) -> tuple[Array, Array]:
+def _changes(view: View, vectors: Array, methods: Candidates, rows: Indices) -> tuple[Array, Array]:
     r"""Return :math:`\langle \Delta_m, \Delta_n \rangle` and :math:`\langle \Delta_m, r \rangle` for each row."""
     s = view.statistics
     changes = np.array([weights(rows) for weights in methods.values()])
     changes[:, np.arange(len(rows)), rows] -= 1
+    moved = changes @ vectors
+    squares = np.matmul(moved.swapaxes(0, 1), moved.transpose(1, 2, 0))
     if s.means is not None:
         assert view.truth.means is not None
-        moved = changes @ s.means
-        left = view.truth.means[rows] - s.means[rows]
-        return np.matmul(moved.swapaxes(0, 1), moved.transpose(1, 2, 0)), np.einsum("mid,id->im", moved, left)
+        if vectors is not s.means:
+            moved = changes @ s.means
+        return squares, np.einsum("mid,id->im", moved, view.truth.means[rows] - s.means[rows])
     assert view.truth.cross is not None
-    left = view.truth.cross[:, rows].T - s.gram[rows]
-    squares = np.matmul((changes @ s.gram).swapaxes(0, 1), changes.transpose(1, 2, 0))
-    return squares, np.einsum("mij,ij->im", changes, left)
+    return squares, np.einsum("mij,ij->im", changes, view.truth.cross[:, rows].T - s.gram[rows])

@@ -57,6 +57,8 @@ class Tuning:
     n_scored : int
         How many bags were scored: those with enough points, and not so far from all others that rounding would
         swallow the score. All bags serve as neighbors.
+    method : str
+        How the risk was estimated.
     """
 
     zeta: float
@@ -66,6 +68,7 @@ class Tuning:
     shrinkages: Array
     risk: Array
     n_scored: int
+    method: str = "K-fold"
 
     @property
     def shrinkage(self) -> float:
@@ -78,7 +81,7 @@ class Tuning:
         """Return the choice as text."""
         name = "c" if self.gamma is None else "gamma"
         return (
-            f"zeta = {self.zeta:g}, {name} = {self.shrinkage:.4g}, chosen by K-fold on {self.n_scored} bags; "
+            f"zeta = {self.zeta:g}, {name} = {self.shrinkage:.4g}, chosen by {self.method} on {self.n_scored} bags; "
             f"estimated change of the squared error: {self.risk.min():.4g}"
         )
 

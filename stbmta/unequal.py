@@ -4,10 +4,14 @@ The paper's guarantee is relative to the largest error of all bags, so a large b
 Water-filling minimizes a bound with each bag's own error, which is never above the error of the naive mean.
 """
 
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 
+from .jit import levels as jit_levels
 from .statistics import BagStatistics
+from .threads import chunks, run
 
 __all__ = ["distances", "fill", "pair_neighbors", "water_filling"]
 
@@ -76,7 +80,7 @@ def water_filling(
     s : BagStatistics
     scale : float, default=1.0
         :math:`D_{ij}^2` is scale times the squared distance. Below 1 counts on biases of several neighbors to
-        cancel in part.
+        cancel in part; infinity leaves each mean by itself.
     mse : array-like of shape (B,), optional
         The squared errors of the naive means; their estimates by default.
     squared_distances : array-like of shape (B, B), optional
@@ -93,7 +97,7 @@ def water_filling(
     -----
     Proven under conditions: with upper bounds of the distances that are independent of the naive means, and scale 1,
     the minimum bounds the squared error, and it is at most :math:`s_i^2`. With equal errors and distances it is
-    Theorem 1. With estimated distances it is a heuristic. Time O(B^2 log B).
+    Theorem 1. With estimated distances it is a heuristic. Time O(B^2).
 
     Examples
     --------
@@ -104,10 +108,12 @@ def water_filling(
            [0.429, 0.429, 0.143],
            [0.   , 0.25 , 0.75 ]])
     """
-    if not (np.isfinite(scale) and scale >= 0):
+    if not scale >= 0:
         raise ValueError(f"scale must be a number of at least 0, found {scale!r}.")
     error = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
     chosen = np.arange(len(s))[rows]
+    if np.isinf(scale):
+        return np.eye(len(s))[chosen]
     if squared_distances is None:
         apart = distances(s, mse=error, rows=chosen)
     else:
@@ -134,7 +140,7 @@ def distances(s: BagStatistics, *, mse: npt.ArrayLike | None = None, rows: Rows 
     return apart
 
 
-def fill(D: Array, error: Array, own: npt.NDArray[np.int64]) -> Array:
+def fill(D: Array, error: Array, own: npt.NDArray[np.int64], *, n_threads: int | None = None) -> Array:
     """Fill several rows at once: :func:`stbmta.theory.sharp.waterfill` for each.
 
     Parameters
@@ -145,31 +151,24 @@ def fill(D: Array, error: Array, own: npt.NDArray[np.int64]) -> Array:
         Squared errors of the naive means.
     own : ndarray of int, shape (rows,)
         Which bag each row is for.
+    n_threads : int, optional
+
+    Notes
+    -----
+    Time O(B) a step, some five steps a row.
 
     Examples
     --------
     >>> fill(np.array([[0.0, 1.0, 1.0]]), np.ones(3), np.array([0]))  # Theorem 1 with tau = 1, two others
     array([[0.6, 0.2, 0.2]])
     """
-    number = np.arange(len(own))
-    W = np.zeros_like(D)
+    W = np.empty_like(D)
     if not error.max() > 0:  # nothing to gain
-        W[number, own] = 1.0
+        W[:] = 0.0
+        W[np.arange(len(own)), own] = 1.0
         return W
-    D = D.copy()
-    D[number, own] = 0.0
     # A bag without any error would get infinite weight: let it be very good instead.
     precision = 1 / np.maximum(error, 1e-12 * error.max())
-    order = np.argsort(D, axis=1, kind="stable")
-    near = np.take_along_axis(D, order, axis=1)
-    fine = precision[order]
-    first, second = np.cumsum(near * fine, axis=1), np.cumsum(near**2 * fine, axis=1)
-    with np.errstate(divide="ignore", over="ignore"):
-        levels = np.where(first > 0, (1 + second) / first, np.inf)  # if exactly the nearest k were used
-    reached = levels <= np.column_stack([near[:, 1:], np.full(len(D), np.inf)])
-    theta = levels[number, np.argmax(reached, axis=1)][:, None]
-    heights = np.where(
-        np.isinf(theta), fine, np.maximum(np.where(np.isinf(theta), 0.0, theta) - near, 0.0) * fine
-    )
-    np.put_along_axis(W, order, heights / heights.sum(axis=1, keepdims=True), axis=1)
+    rows = chunks(len(own), 10 * D.shape[1])
+    run([partial(jit_levels.fill_rows, D, precision, own, *some, W) for some in rows], n_threads)
     return W

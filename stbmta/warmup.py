@@ -15,6 +15,7 @@ from .statistics import bag_statistics, cross_statistics
 from .theory.covering import covering_number, covering_profile
 from .truth import known_means
 from .tuning import tune_stb
+from .unequal import water_filling
 
 __all__ = ["warmup"]
 
@@ -47,6 +48,7 @@ def warmup() -> float:
             mean_statistics(bags, features=RandomFourier.draw(RBF(1.0), 2, 8, rng=0))
     s = bag_statistics(bags)
     aggregation(s)
+    water_filling(s)
     neighbor_paths(s, known_means(points[:3]), [1.0])
     many = np.random.default_rng(0).normal(size=(200, 2))  # too many for an exact search
     covering_number(many, 1.0)

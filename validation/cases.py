@@ -24,11 +24,14 @@ class Case(NamedTuple):
         How many points are drawn from each group.
     what : str
         What points and groups are.
+    draws : int
+        How often small bags are drawn for the table; less often where there are many.
     """
 
     load: Callable[[], Bags]
     bag_size: int
     what: str
+    draws: int = 40
 
 
 CASES: dict[str, Case] = {
@@ -43,6 +46,7 @@ CASES: dict[str, Case] = {
         lambda: datasets.load_flights(["dest", "month"]).drop_small(300),
         10,
         "flights by destination and month",
+        draws=12,
     ),
     "flights by destination": Case(
         lambda: datasets.load_flights("dest").drop_small(200), 10, "flights by destination"
@@ -52,6 +56,7 @@ CASES: dict[str, Case] = {
         lambda: datasets.load_flights("tailnum", columns=["dep_delay", "arr_delay"]).drop_small(200),
         10,
         "delays of flights by aircraft: one cluster",
+        draws=8,
     ),
     "elnino": Case(datasets.load_elnino, 10, "sea temperatures by month: one dimension"),
     "digit classes": Case(

@@ -10,6 +10,7 @@ from .check import Check, Regime, Scale
 from .checks import (
     bounded,
     bounded_drawn,
+    certificates,
     coverings,
     deviations,
     estimators,
@@ -38,6 +39,7 @@ CHECKS: tuple[Check, ...] = (
     *bounded_drawn.CHECKS,
     *estimators.CHECKS,
     *coverings.CHECKS,
+    *certificates.CHECKS,
     *printed.CHECKS,
 )
 """In the order of the report."""

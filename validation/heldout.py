@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stbmta.adaptive import Adaptive
 from stbmta.bags import RNG, Bags
 from stbmta.estimators import MTA, RKMSE, STB, JamesStein, NaiveMean
+from stbmta.estimators_beyond import ConvexAggregation, SpectralShrinkage, WaterFilling
 from stbmta.kernels import Kernel, Linear, as_kernel
 from stbmta.statistics import cross_statistics
 from stbmta.truth import Truth, squared_error, squared_norms
 
-__all__ = ["OVERALL", "HeldOut", "compare", "methods", "ratio_of_means"]
+__all__ = ["ADAPTIVE", "OVERALL", "HeldOut", "beyond_the_paper", "compare", "methods", "ratio_of_means"]
 
 Array = npt.NDArray[np.float64]
 
@@ -26,8 +28,12 @@ Array = npt.NDArray[np.float64]
 OVERALL = "all averaged"
 """The average of all bags, for each bag: the best one can do where all means are the same."""
 
+ADAPTIVE = "Adaptive"
 
-def methods(kernel: Kernel | str, seed: int, *, overall: bool = False) -> dict[str, Any]:
+
+def methods(
+    kernel: Kernel | str, seed: int, *, overall: bool = False, beyond: bool = False
+) -> dict[str, Any]:
     """Return an estimator for each method of the paper, none of which knows the truth.
 
     James-Stein needs vectors, so it is left out for other kernels than the linear one.
@@ -39,6 +45,8 @@ def methods(kernel: Kernel | str, seed: int, *, overall: bool = False) -> dict[s
         Of the folds that choose parameters.
     overall : bool, default=False
         Also average all bags, for comparison.
+    beyond : bool, default=False
+        Also those that go beyond the paper.
 
     Examples
     --------
@@ -56,6 +64,23 @@ def methods(kernel: Kernel | str, seed: int, *, overall: bool = False) -> dict[s
         "STB theory": STB(kernel, gamma="theory", c=None, random_state=seed),
         "STB weight": STB(kernel, random_state=seed),
         **({OVERALL: STB(kernel, zeta=np.inf, gamma=0.0)} if overall else {}),
+        **(beyond_the_paper(kernel, seed) if beyond else {}),
+    }
+
+
+def beyond_the_paper(kernel: Kernel, seed: int) -> dict[str, Any]:
+    """Return an estimator for each method that goes beyond the paper, the combination of all last.
+
+    Examples
+    --------
+    >>> list(beyond_the_paper(Linear(), 0))
+    ['water-filling', 'aggregation', 'spectral', 'Adaptive']
+    """
+    return {
+        "water-filling": WaterFilling(kernel, random_state=seed),
+        "aggregation": ConvexAggregation(kernel),
+        "spectral": SpectralShrinkage(kernel, random_state=seed),
+        ADAPTIVE: Adaptive(kernel, random_state=seed),
     }
 
 
@@ -122,6 +147,7 @@ def compare(
     *,
     n_trials: int = 20,
     overall: bool = False,
+    beyond: bool = False,
     rng: RNG = None,
     progress: Callable[[], None] = lambda: None,
 ) -> HeldOut:
@@ -137,7 +163,7 @@ def compare(
         A bandwidth that is chosen from data is chosen once, from the whole groups.
     n_trials : int, default=20
         At least 2.
-    overall : bool, default=False
+    overall, beyond : bool, default=False
         As for :func:`methods`.
     rng : {None, int, numpy.random.Generator}, optional
     progress : callable, optional
@@ -158,7 +184,7 @@ def compare(
         bags = groups.subsample(bag_size, generator)
         truth = Truth(cross=cross_statistics(bags, groups, kernel), norms=norms)
         seed = int(generator.integers(2**31))
-        for name, estimator in methods(kernel, seed, overall=overall).items():
+        for name, estimator in methods(kernel, seed, overall=overall, beyond=beyond).items():
             estimator.fit(bags)
             error = squared_error(estimator.weights_, estimator.statistics_, truth).mean()
             errors.setdefault(name, []).append(float(error))

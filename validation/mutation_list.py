@@ -285,6 +285,7 @@ _FALSE = (
      lambda f: lambda points, radius: f(points, 2 * radius)),
     ("covering-no-noise", "covering.covering_number_noisy", "naive means taken for the truth",
      lambda f: lambda naive, radius, mse, *, alpha=None: covering.covering_number(naive, radius)),
+    ("certificate-no-cross", "sharp.cross_term", "products of errors with differences dropped", _times(0.0)),
     ("gram-3.9", "errors.gram_bound", "3.9 in place of 4", _times(3.9 / 4)),
     ("gram-8", "errors.gram_bound", "8 in place of 4", _times(2.0)),
 )  # fmt: skip

@@ -99,6 +99,19 @@ def test_estimators_give_certificates():
         NaiveMean(RBF(1.0)).fit(sample.bags).certificate(variance=1.0)
     with pytest.raises(ValueError, match="found shape"):
         certify(np.eye(3), est.statistics_, 1.0)
+    spoiled = np.eye(30)
+    spoiled[4, 7] = np.nan
+    with pytest.raises(ValueError, match=r"weights must be finite numbers, found nan at \(4, 7\)"):
+        certify(spoiled, est.statistics_, 1.0)
+
+
+@pytest.mark.parametrize("alpha", [-0.1, 0.0, 1.0, 1.5, np.nan])
+def test_alpha_is_a_probability(alpha):
+    est = NaiveMean().fit(datasets.cluster(4, 30, rng=0).bags)
+    with pytest.raises(ValueError, match=r"alpha must be a probability between 0 and 1, found"):
+        est.certificate(alpha, variance=1.0)
+    with pytest.raises(ValueError, match="alpha must be a probability"):
+        certified_weights(est.statistics_, 1.0, alpha)
 
 
 def test_certified_weights_are_never_worse_than_naive():

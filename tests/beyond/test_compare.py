@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stbmta import cli
+from stbmta.validation.cases import CASES
 from stbmta.validation.compare import coverage, gaussian, real, toy
 from stbmta.validation.compare.outcome import Check, Comparison
 
@@ -27,12 +28,38 @@ def test_small_comparisons(tmp_path):
     found = toy.run(tmp_path / "t", n_trials=2, points=(("b", 10),), jobs=1)
     assert found.checks[0].most == 2.5
     assert found.checks[1].least == pytest.approx(48.99)
+    found = toy.run(tmp_path / "a", n_trials=2, points=(("a", 300),), jobs=1)  # its reference is clipped
+    oracle = float(found.table[toy.ORACLE][0].split()[0])
+    assert found.checks[1].least == pytest.approx(oracle - 1, abs=0.06)
     found = toy.run_sizes(tmp_path / "s", n_trials=2, jobs=1)
     assert {check.name: check.least for check in found.checks}["N = 300, gain"] == 24.3
     found = real.run(tmp_path / "r", datasets=["elnino"], n_trials=2, jobs=1)
     assert found.checks[0].most == 1.03
     with pytest.raises(ValueError, match="there is no data set 'moon'"):
         real.run(tmp_path / "m", datasets=["moon"])
+
+
+def test_data_that_cannot_be_loaded_are_named(tmp_path, monkeypatch):
+    def absent():
+        raise ModuleNotFoundError("no moon on this machine")
+
+    monkeypatch.setitem(CASES, "moon", CASES["elnino"]._replace(load=absent))
+    for name in set(CASES) - {"moon", "elnino"}:
+        monkeypatch.delitem(CASES, name)
+    found = real.run(tmp_path / "some", n_trials=2, jobs=1)
+    assert found.summary().endswith("moon was left out: no moon on this machine")
+    with pytest.raises(ModuleNotFoundError, match="moon was left out: no moon on this machine"):
+        real.run(tmp_path / "named", datasets=["elnino", "moon"], n_trials=2)
+    monkeypatch.delitem(CASES, "elnino")
+    with pytest.raises(ModuleNotFoundError, match="moon was left out"):
+        real.run(tmp_path / "none", n_trials=2)
+
+
+def test_results_of_another_version_are_not_mixed(tmp_path, monkeypatch):
+    coverage.run(tmp_path, n_trials=2, dim=50, jobs=1)
+    monkeypatch.setattr(coverage, "__version__", "0.0.0")
+    with pytest.raises(ValueError, match="version differ"):
+        coverage.run(tmp_path, n_trials=2, dim=50, jobs=1, resume=True)
 
 
 def test_coverage_notices_certificates_that_do_not_hold(tmp_path, monkeypatch):
@@ -73,7 +100,8 @@ def test_the_command_line(tmp_path):
     assert len(content["checks"]) == 2
     assert (out / "checks.csv").exists()
     result = runner.invoke(cli.app, ["compare", "cost", "--bags", "20", "--rounds", "1"])
-    assert "added by choosing" in result.stdout
+    assert "(choosing - plain) / plain" in result.stdout
+    assert "Adaptive / plain" in result.stdout
 
 
 @pytest.mark.parametrize(

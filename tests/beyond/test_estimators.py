@@ -69,9 +69,10 @@ def test_choices_are_the_best_of_their_scores(bags):
     assert est.stacking_.names[int(est.stacking_.weights.argmax())] == f"scale {est.scale_:g}"
     est = SpectralShrinkage(random_state=0).fit(bags)
     assert est.stacking_.weights.sum() == 1
-    pairs = [np.array([[0.0], [1.0]]), np.array([[0.5], [1.5]])]  # nothing to leave out
-    assert WaterFilling().fit(pairs).scale_ == 0.25
-    assert SpectralShrinkage().fit(pairs).stacking_ is None
+    apart = [bag + 100.0 * i for i, bag in enumerate(bags)]
+    est = WaterFilling(random_state=0).fit(apart)
+    assert est.scale_ == np.inf
+    np.testing.assert_array_equal(est.weights_, np.eye(5))
 
 
 def test_spectral_shrinkage_of_one_mean_by_itself(bags):

@@ -1,5 +1,7 @@
 """Held-out views and scores against plain loops; what Adaptive does with them."""
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,10 @@ from stbmta import (
     RBF,
     Adaptive,
     Bags,
+    Linear,
     NaiveMean,
     Precomputed,
+    WaterFilling,
     bag_statistics,
     cross_statistics,
     datasets,
@@ -17,7 +21,9 @@ from stbmta import (
     squared_error,
 )
 from stbmta.candidates import candidates
-from stbmta.stacking import fission_views, fold_views, held_out_views, score
+from stbmta.stacking import caution, score
+from stbmta.unequal import water_filling
+from stbmta.views import fission_views, fold_views, held_out_views
 
 
 @pytest.fixture
@@ -81,10 +87,22 @@ def test_scores_by_plain_loops(bags, kernel):
     assert found.n_views == 7
     assert found.weights.sum() == pytest.approx(1.0)
     chosen = score(fold_views(bags, kernel, n_views=7, n_folds=5, rng=1), methods, select=True)
-    best = np.argmin(chosen.risk + 1.5 * chosen.standard_errors)
+    best = np.argmin(chosen.risk + caution(chosen.n_scored) * chosen.standard_errors)
     np.testing.assert_array_equal(chosen.weights, np.eye(3)[best])
     assert set(found.to_frame().index) == {"naive", "all", "half"}
     assert "held-out change" in found.summary()
+
+
+def test_scores_do_not_depend_on_the_coordinates(rng):
+    # More dimensions than bags: the means and the factor of their Gram matrix are different coordinates.
+    wide = Bags.from_list([rng.normal(size=(n, 9)) + 0.2 * n for n in (3, 4, 6)])
+    found = [
+        score(fold_views(wide, kernel, n_views=5, rng=1), lambda s, mse: candidates(s, mse, 4.0))
+        for kernel in (Linear(), Precomputed(lambda X, Y: X @ Y.T))
+    ]
+    # Aggregation stops early, and elsewhere if the Gram matrix is centered.
+    closed = [not name.startswith("aggregation") for name in found[0].names]
+    np.testing.assert_allclose(found[0].risk[closed], found[1].risk[closed], rtol=1e-8, atol=1e-10)
 
 
 def test_the_combination_minimizes_its_objective(bags):
@@ -154,14 +172,43 @@ def test_adaptive_is_a_combination_of_its_candidates(bags):
         Adaptive(combine="vote").fit(bags)
 
 
-def test_adaptive_without_anything_to_leave_out():
-    pairs = [np.array([[0.0], [1.0]]), np.array([[0.5], [1.5]])]
-    est = Adaptive().fit(pairs)
-    assert est.stacking_ is None
-    np.testing.assert_allclose(est.weights_.sum(axis=1), 1.0)
-    assert Adaptive().fit(pairs[:1]).weights_ == [[1.0]]
-    precomputed = Precomputed(lambda X, Y: X @ Y.T)
-    np.testing.assert_allclose(Adaptive(precomputed).fit(pairs).weights_, est.weights_)
+def test_pairs_of_points_are_scored_with_pooled_errors(rng):
+    bags = Bags.from_list([rng.normal(size=(2, 3)) + i for i in range(4)])
+    for kernel in ("linear", RBF(1.0), Precomputed(lambda X, Y: X @ Y.T)):
+        s = bag_statistics(bags, kernel)
+        trace = np.mean(2 * s.naive_mse)
+        views = list(held_out_views(bags, s, rng=0))
+        for view in views:
+            assert view.scored.tolist() == [0, 1, 2, 3]
+            np.testing.assert_allclose(view.mse, np.full(4, trace), rtol=1e-12)
+        est = Adaptive(kernel, random_state=0).fit(bags)
+        assert est.stacking_.n_scored == 4
+    # The methods themselves have the same pooled errors.
+    est = WaterFilling(scale=0.5).fit(bags)
+    s = est.statistics_
+    np.testing.assert_array_equal(est.weights_, water_filling(s, 0.5, mse=np.full(4, s.naive_mse.mean())))
+    assert Adaptive(random_state=0).fit(bags.select([0])).weights_.shape == (1, 1)
+
+
+@pytest.mark.parametrize("estimator", [Adaptive, WaterFilling])
+@pytest.mark.parametrize(("n_bags", "dim"), [(10, 5), (10, 50), (3, 2)])
+def test_pairs_of_points_far_apart_are_left_alone(estimator, n_bags, dim):
+    mine = naive = 0.0
+    for trial in range(12):
+        rng = np.random.default_rng(trial)
+        means = 3 * rng.normal(size=(n_bags, dim))
+        bags = Bags.from_list([rng.normal(size=(2, dim)) + mean for mean in means])
+        mine += ((estimator(random_state=trial).fit(bags).means_ - means) ** 2).sum()
+        naive += ((bags.means() - means) ** 2).sum()
+    assert mine < 1.01 * naive
+
+
+def test_few_bags_call_for_more_caution():
+    # Student's quantiles at the level of 1.5 standard errors, in closed form for one and two degrees of freedom.
+    p = NormalDist().cdf(1.5)
+    one, two = np.tan(np.pi * (p - 0.5)), (2 * p - 1) / np.sqrt(2 * p * (1 - p))
+    np.testing.assert_allclose([caution(n) for n in (1, 2, 3)], [one, one, two], rtol=1e-9)
+    np.testing.assert_allclose(caution(100_000), 1.5, atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -189,3 +236,10 @@ def test_adaptive_on_unequal_bags_harms_no_size():
         gains.append([[e[a:b].sum() for a, b in ((0, 20), (20, 30), (30, 35))] for e in errors])
     mine, naive = np.sum(gains, axis=0)
     assert (mine < [0.25 * naive[0], 0.4 * naive[1], 0.75 * naive[2]]).all()
+
+
+def test_the_summary_says_what_was_used_and_why(bags):
+    est = Adaptive(random_state=0).fit(bags)
+    text = " ".join(est.summary().as_text().split())
+    assert next(iter(est.stacking_.shares())) in text
+    assert "held-out change of the squared error" in text

@@ -91,3 +91,37 @@ def test_stb_splits_noise_where_bags_are_single_points():
     assert error < 0.3 * 50
     some = STB(variance=1.0, random_state=0).fit(datasets.cluster(2100, 4, rng=0).bags)
     assert some.tuning_.n_scored < 2100
+
+
+def test_the_factor_of_theorem_1_is_chosen_by_the_unbiased_risk(rng):
+    s = bag_statistics(Bags.from_list([rng.normal(size=(n, 3)) for n in (4, 7, 5, 12, 6)]))
+    found = tune_stb_unbiased(s, gamma="theory", zetas=[0.3, 1.0, np.inf])
+    assert found.zetas.tolist() == [0.3, 1.0]  # Theorem 1 has nothing to say about an infinite threshold
+    for z, zeta in enumerate(found.zetas):
+        for k in (0, 7, 41):
+            W = weights.stb_theory(neighbors(s, zeta), zeta, found.shrinkages[k])
+            expected = (unbiased_risk(W, s) - s.naive_mse).mean()
+            assert found.risk[z, k] == pytest.approx(expected, rel=1e-8, abs=1e-12)
+    assert found.gamma is None
+    assert found.risk.min() == found.risk[found.zetas == found.zeta][0, found.shrinkages == found.c][0]
+    with pytest.raises(ValueError, match="gamma must be 'theory' or None, found 0.5"):
+        tune_stb_unbiased(s, gamma=0.5)
+
+
+def test_the_factor_of_theorem_1_is_chosen_by_large_bags(rng):
+    large = Bags.from_list([rng.normal(size=(40, 5)) + 0.1 * k for k in range(6)])
+    chosen = tune_stb_large_bags(large, 5, gamma="theory", zetas=[1.0, 2.0], n_draws=3, rng=0)
+    both = tune_stb_large_bags(large, 5, zetas=[1.0, 2.0], n_draws=3, rng=0)
+    # c = 0 is gamma = 1 / (number of others + 1) of Theorem 1 at tau = 0: the plain average.
+    np.testing.assert_allclose(chosen.risk[:, 0], both.risk[:, 0], rtol=1e-9)
+    assert chosen.c in chosen.shrinkages
+
+
+def test_every_choice_says_how_it_was_made(rng):
+    bags = Bags.from_list([rng.normal(size=(12, 4)) for _ in range(6)])
+    assert "chosen by K-fold on 6 bags" in tune_stb(bags, rng=0).summary()
+    assert "chosen by the unbiased risk on 6 bags" in tune_stb_unbiased(bag_statistics(bags)).summary()
+    assert "chosen by large bags on 6 bags" in tune_stb_large_bags(bags, 4, rng=0).summary()
+    assert "Change by K-fold:" in STB(random_state=0).fit(bags).summary().as_text()
+    single = Bags.from_list(list(rng.normal(size=(6, 1, 4))))
+    assert "Change by fission:" in STB(variance=1.0, random_state=0).fit(single).summary().as_text()

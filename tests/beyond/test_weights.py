@@ -1,15 +1,17 @@
 """The weights beyond the paper against slow oracles."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from stbmta import RBF, Bags, bag_statistics, datasets, weights
+from stbmta import RBF, Bags, ClusteredMTA, bag_statistics, datasets, weights
 from stbmta.aggregation import aggregation, minimize_on_simplex, noise_dimension, penalties
 from stbmta.comparators import clustered_mta, find_clusters, spectral_kmse
-from stbmta.spectral import denoised_distances, rank_filter, spectral, spectrum
+from stbmta.spectral import coordinates, denoised_distances, rank_filter, spectral, spectrum
 from stbmta.theory import sharp
 from stbmta.unequal import fill, pair_neighbors, water_filling
 
@@ -116,6 +118,29 @@ def test_water_filling_is_that_of_theory_and_minimizes_the_bound(rng, scale):
         assert value <= s.naive_mse[i] * (1 + 1e-12)  # never worse than the naive mean
 
 
+@given(st.integers(1, 30), st.integers(0, 10_000), st.sampled_from([0.0, 1e-8, 1.0, 1e8]))
+def test_filling_without_sorting(size, seed, unit):
+    rng = np.random.default_rng(seed)
+    D, error = unit * rng.exponential(size=(2, size)).round(1), rng.exponential(size=size) + 0.01
+    own = rng.integers(size, size=2)
+    W = fill(D, error, own)
+    for d, i, w in zip(D, own, W, strict=True):
+        d[i] = 0.0
+        np.testing.assert_allclose(w, sharp.waterfill(d, error).weights, rtol=1e-9, atol=1e-13)
+    far = np.full((1, size), 1e200)
+    np.testing.assert_allclose(fill(far, error, own[:1])[0], np.eye(size)[own[0]], atol=1e-12)
+
+
+def test_coordinates_have_the_inner_products_of_the_means(rng):
+    bags = ragged_bags(rng)
+    for kernel in ("linear", RBF(1.0), RBF(30.0)):
+        s = bag_statistics(bags, kernel)
+        vectors = coordinates(s)
+        np.testing.assert_allclose(vectors @ vectors.T, s.gram, rtol=1e-11, atol=1e-13)
+    twice = bag_statistics(Bags.from_list([*bags, *bags]), RBF(1.0))
+    assert coordinates(twice).shape[1] <= len(bags)
+
+
 def test_water_filling_at_the_edges(rng):
     s = bag_statistics(ragged_bags(rng))
     B = len(s)
@@ -189,7 +214,7 @@ def test_minimax_multi_task_averaging(rng):
 def test_clustered_multi_task_averaging(rng):
     bags = Bags.from_list([rng.normal(size=(8, 10)) + 4 * (k % 3) for k in range(12)])
     s = bag_statistics(bags)
-    clusters = find_clusters(s, mse=s.naive_mse, random_state=0)
+    clusters = find_clusters(s, mse=s.naive_mse, dimension=10.0, random_state=0)
     assert len(np.unique(clusters)) == 3
     for k in range(3):
         assert len(set(clusters[k::3])) == 1
@@ -200,11 +225,11 @@ def test_clustered_multi_task_averaging(rng):
         np.testing.assert_allclose(W[np.ix_(members, members)], alone, rtol=1e-9)
         others = np.setdiff1d(np.arange(12), members)
         assert (W[np.ix_(members, others)] == 0).all()
-    np.testing.assert_array_equal(find_clusters(s, 20, mse=s.naive_mse), np.arange(12))
-    assert len(np.unique(find_clusters(s, 2, mse=s.naive_mse, random_state=0))) == 2
-    assert (find_clusters(s, 1, mse=s.naive_mse) == 0).all()
+    np.testing.assert_array_equal(find_clusters(s, 20, mse=s.naive_mse, dimension=10.0), np.arange(12))
+    assert len(np.unique(find_clusters(s, 2, mse=s.naive_mse, dimension=10.0, random_state=0))) == 2
+    assert (find_clusters(s, 1, mse=s.naive_mse, dimension=10.0) == 0).all()
     with pytest.raises(ValueError, match="n_clusters must be at least 1"):
-        find_clusters(s, 0, mse=s.naive_mse)
+        find_clusters(s, 0, mse=s.naive_mse, dimension=10.0)
     with pytest.raises(ValueError, match="one cluster a bag, 12"):
         clustered_mta(s, [0, 1])
 
@@ -218,3 +243,24 @@ def test_spectral_kernel_mean_shrinkage(rng, penalty):
     np.testing.assert_array_equal(spectral_kmse(np.zeros((3, 3)), penalty), np.full(3, 1 / 3))
     with pytest.raises(ValueError, match="penalty must be a number of at least 0"):
         spectral_kmse(X @ X.T, -1.0)
+
+
+def test_clusters_of_many_dimensions_are_told_apart():
+    sample = datasets.cluster(200, 100, n_clusters=5, rng=0)
+    for bags, variance in (
+        (sample.bags, 1.0),
+        (datasets.cluster(60, 50, n_clusters=5, bag_size=4, rng=1).bags, None),
+    ):
+        est = ClusteredMTA(variance=variance, random_state=0).fit(bags)
+        assert len(np.unique(est.clusters_)) == 5
+    est = ClusteredMTA(variance=1.0, random_state=0).fit(sample.bags)
+    error = ((est.means_ - sample.means) ** 2).sum() / ((sample.bags.means() - sample.means) ** 2).sum()
+    assert error < 0.05  # 5 clusters of 40 bags: a fortieth, and the spread within clusters
+
+
+def test_clusters_with_nothing_in_common_raise_no_warning(rng):
+    bags = [rng.normal(size=(8, 10)) + 1e4 * (k % 3) for k in range(9)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        est = ClusteredMTA(random_state=0).fit(bags)
+    np.testing.assert_array_equal(est.clusters_.reshape(3, 3).std(axis=0), 0.0)

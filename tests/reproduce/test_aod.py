@@ -131,6 +131,9 @@ def test_bad_files_are_refused(tmp_path):
     few = write(tmp_path / "few.mat", n_bags=3, n_pixels=24)
     with pytest.raises(ValueError, match="3 bags; two halves need at least 4"):
         aod.run(tmp_path / "t", few)
+    scarce = write(tmp_path / "scarce.mat", n_bags=6, n_pixels=25)
+    with pytest.raises(ValueError, match=r"a bag has 25 pixels.*its decrease is undefined. Use --whole"):
+        aod.run(tmp_path / "t", scarce)
     small = write(tmp_path / "small.mat", n_bags=6, n_pixels=20)
     with pytest.raises(ValueError, match="20 row"):
         aod.run(tmp_path / "t", small)

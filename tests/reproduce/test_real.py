@@ -188,7 +188,9 @@ def test_ratios_say_where_neighbors_help_and_where_not(tmp_path):
         assert found.ratio("digits", what, heldout.OVERALL)[0] > 1
     assert found.ratio("elnino", "means", "STB weight")[0] > 0.9
     frame = found.to_frame()
-    assert len(frame) == 3 * (9 + 8)
+    assert len(frame) == 3 * (13 + 12)
+    assert found.ratio("digits", "means", "Adaptive")[0] < 0.6
+    assert (frame["draws"] == 6).all()
     row = frame[(frame["dataset"] == "elnino") & (frame["method"] == "MTA const")].iloc[0]
     assert row["ratio"] == found.ratio("elnino", "means", "MTA const")[0]
     assert f"{100 * row['ratio']:.1f}+-{100 * row['standard_error']:.1f}" in found.summary()
@@ -200,6 +202,14 @@ def test_ratios_say_where_neighbors_help_and_where_not(tmp_path):
     np.testing.assert_array_equal(
         again.errors["digits", "means"]["STB-0"], found.errors["digits", "means"]["STB-0"]
     )
+
+
+def test_each_case_has_its_draws(tmp_path, monkeypatch):
+    monkeypatch.setitem(cases.CASES, "elnino", cases.CASES["elnino"]._replace(draws=3))
+    monkeypatch.setitem(cases.CASES, "digit classes", cases.CASES["digit classes"]._replace(draws=2))
+    found = real.run(tmp_path / "r", datasets=["elnino", "digit classes"], jobs=1)
+    draws = {name: len(errors["NE"]) for (name, what), errors in found.errors.items() if what == "means"}
+    assert draws == {"elnino": 3, "digit classes": 2}
 
 
 def test_data_that_are_not_installed_are_left_out(tmp_path, monkeypatch):

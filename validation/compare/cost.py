@@ -20,6 +20,9 @@ __all__ = ["run"]
 def run(*, n_bags: int = 2000, rounds: int = 3, seed: int = 0) -> Comparison:
     """Time the fits; the best of several rounds counts, and compiling is not timed.
 
+    "Tuning adds at most a factor 3 to the plain fit" is read as (tuned - plain) / plain <= 3. Adaptive, which fits some
+    thirty methods, has no limit; its time over that of the plain fit is in the table.
+
     Parameters
     ----------
     n_bags : int, default=2000
@@ -30,8 +33,8 @@ def run(*, n_bags: int = 2000, rounds: int = 3, seed: int = 0) -> Comparison:
     Examples
     --------
     >>> found = run(n_bags=30, rounds=1)
-    >>> [check.name for check in found.checks][:2]
-    ['RBF, 2 dimensions, 50 points, added by choosing', 'RBF, 2 dimensions, 50 points, aggregation']
+    >>> [check.name for check in found.checks[:2]]
+    ['RBF, 2 dimensions, 50 points, (choosing - plain) / plain', 'RBF, 2 dimensions, 50 points, aggregation']
     """
     started = time.perf_counter()
     cases: dict[str, tuple[Bags, dict[str, Any], dict[str, Any]]] = {
@@ -52,7 +55,11 @@ def run(*, n_bags: int = 2000, rounds: int = 3, seed: int = 0) -> Comparison:
         ),
     }
     names = ("plain STB", "STB that chooses", "aggregation", "Adaptive")
-    table: dict[str, list[Any]] = {"bags": list(cases), **{f"{name}, s": [] for name in names}}
+    table: dict[str, list[Any]] = {
+        "bags": list(cases),
+        **{f"{name}, s": [] for name in names},
+        "Adaptive / plain": [],
+    }
     checks = []
     for case, (bags, common, fixed) in cases.items():
         estimators = (
@@ -61,20 +68,20 @@ def run(*, n_bags: int = 2000, rounds: int = 3, seed: int = 0) -> Comparison:
             ConvexAggregation(**common),
             Adaptive(**common, random_state=seed),
         )
-        seconds = [
-            _best(partial(estimator.fit, bags), rounds if k < 3 else 1)
-            for k, estimator in enumerate(estimators)
-        ]
+        for estimator in estimators:  # compiles
+            estimator.fit(bags.select(range(20)))
+        seconds = [_best(partial(estimator.fit, bags), rounds) for estimator in estimators]
         for name, value in zip(names, seconds, strict=True):
             table[f"{name}, s"].append(value)
+        table["Adaptive / plain"].append(seconds[3] / seconds[0])
         added = (seconds[1] - seconds[0]) / seconds[0]
         nothing = float("nan")
         checks += [
-            Check(name=f"{case}, added by choosing", found=added, standard_error=nothing, most=3.0),
+            Check(name=f"{case}, (choosing - plain) / plain", found=added, standard_error=nothing, most=3.0),
             Check(name=f"{case}, aggregation", found=seconds[2], standard_error=nothing, most=10.0),
         ]
     return Comparison(
-        title=f"Seconds to fit {n_bags} bags; added by choosing is in units of the plain fit",
+        title=f"Seconds to fit {n_bags} bags, best of {rounds}",
         table=table,
         checks=tuple(checks),
         seconds=time.perf_counter() - started,
@@ -83,9 +90,8 @@ def run(*, n_bags: int = 2000, rounds: int = 3, seed: int = 0) -> Comparison:
 
 def _best(work: Callable[[], object], rounds: int) -> float:
     times = []
-    for k in range(rounds + 1 if rounds > 1 else 1):
+    for _ in range(rounds):
         start = time.perf_counter()
         work()
-        if k > 0 or rounds == 1:  # the first round may compile
-            times.append(time.perf_counter() - start)
+        times.append(time.perf_counter() - start)
     return min(times)

@@ -5,6 +5,8 @@ import os
 import numpy as np
 from scipy.stats import beta
 
+from stbmta import __version__
+from stbmta.adaptive import Adaptive
 from stbmta.bags import Bags
 from stbmta.certificates import certified_weights, certify
 from stbmta.estimators import STB
@@ -18,6 +20,7 @@ __all__ = ["run", "trial"]
 
 _SIZES = {"equal bags": (1,) * 20, "unequal bags": (1, 2, 4, 8, 16) * 4}
 _STEP = 10
+WEIGHTS = ("STB", "Adaptive", "certified")
 
 
 def run(
@@ -49,7 +52,14 @@ def run(
     >>> found.passed
     True
     """
-    settings = {"experiment": "coverage", "seed": seed, "trials": n_trials, "alpha": alpha, "dim": dim}
+    settings = {
+        "experiment": "coverage",
+        "version": __version__,
+        "seed": seed,
+        "trials": n_trials,
+        "alpha": alpha,
+        "dim": dim,
+    }
     store = Store(folder, settings, resume=resume)
     starts = range(0, n_trials, _STEP)
     parts = [
@@ -72,7 +82,7 @@ def run(
     checks = []
     for k, name in enumerate(_SIZES):
         mine = found[k * len(starts) : (k + 1) * len(starts)]
-        for weights in ("STB", "certified"):
+        for weights in WEIGHTS:
             ratios = np.concatenate([part[f"{weights} ratio"] for part in mine])
             missed = int((ratios > 1).sum())
             table["bags"].append(name)
@@ -102,20 +112,27 @@ def run(
 def trial(
     sizes: tuple[int, ...], alpha: float, dim: int, rng: np.random.Generator
 ) -> dict[str, tuple[float, float]]:
-    """Return the largest error over its bound, and the average factor, for two kinds of weights.
+    """Return the largest error over its bound, and the average factor, for three kinds of weights.
+
+    All are chosen on the same data: STB with its threshold and shrinkage, Adaptive, and certified weights.
 
     Examples
     --------
     >>> sorted(trial((1, 2, 3), 0.5, 100, np.random.default_rng(0)))
-    ['STB', 'certified']
+    ['Adaptive', 'STB', 'certified']
     """
     centers = rng.normal(size=(4, dim))
     means = centers[np.arange(len(sizes)) % 4]
     bags = Bags.from_list([rng.normal(size=(n, dim)) + mean for n, mean in zip(sizes, means, strict=True)])
     s, truth = bag_statistics(bags), known_means(means)
-    tuned = STB(variance=1.0, zeta=2.4, gamma=0.0).fit(bags)
+    seed = int(rng.integers(2**31))
+    weights = {
+        "STB": STB(variance=1.0, random_state=seed).fit(bags).weights_,
+        "Adaptive": Adaptive(variance=1.0, random_state=seed).fit(bags).weights_,
+        "certified": certified_weights(s, 1.0, alpha),
+    }
     found = {}
-    for name, W in (("STB", tuned.weights_), ("certified", certified_weights(s, 1.0, alpha))):
+    for name, W in weights.items():
         certificate = certify(W, s, 1.0, alpha)
         ratio = squared_error(W, s, truth) / certificate.bounds
         found[name] = (float(ratio.max()), float(certificate.factors.mean()))
@@ -128,6 +145,6 @@ def _trials(name: str, alpha: float, dim: int, seed: int, first: int, last: int)
     ]
     return {
         f"{weights} {what}": np.array([one[weights][k] for one in found])
-        for weights in ("STB", "certified")
+        for weights in WEIGHTS
         for k, what in enumerate(("ratio", "factor"))
     }

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from stbmta import datasets
+from stbmta import __version__, datasets
 from stbmta.truth import known_means, squared_error
 
 from ..heldout import ratio_of_means
@@ -47,7 +47,13 @@ def run(
     >>> len(found.checks)
     4
     """
-    settings = {"experiment": "compare-gaussian", "seed": seed, "trials": n_trials, "bags": n_bags}
+    settings = {
+        "experiment": "compare-gaussian",
+        "version": __version__,
+        "seed": seed,
+        "trials": n_trials,
+        "bags": n_bags,
+    }
     store = Store(folder, settings, resume=resume)
     parts = [
         Part(name=f"{model.lower()}-{trial:03d}", work=trial_errors, arguments=(model, n_bags, seed, trial))

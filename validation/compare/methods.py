@@ -8,11 +8,9 @@ from stbmta.estimators import MTA, STB, JamesStein, NaiveMean
 from stbmta.estimators_beyond import ConvexAggregation, SpectralShrinkage, WaterFilling
 from stbmta.kernels import Kernel
 
-from ..heldout import methods
+from ..heldout import ADAPTIVE, beyond_the_paper, methods
 
 __all__ = ["ADAPTIVE", "known_variance", "unknown_variance"]
-
-ADAPTIVE = "Adaptive"
 
 
 def unknown_variance(kernel: Kernel, seed: int) -> dict[str, Any]:
@@ -28,10 +26,7 @@ def unknown_variance(kernel: Kernel, seed: int) -> dict[str, Any]:
         "MTA minimax": MTA(kernel, similarity="minimax"),
         "MTA clusters": ClusteredMTA(kernel, random_state=seed),
         "S-KMSE": SpectralKMSE(kernel, random_state=seed),
-        "water-filling": WaterFilling(kernel, random_state=seed),
-        "aggregation": ConvexAggregation(kernel),
-        "spectral": SpectralShrinkage(kernel, random_state=seed),
-        ADAPTIVE: Adaptive(kernel, random_state=seed),
+        **beyond_the_paper(kernel, seed),
     }
 
 

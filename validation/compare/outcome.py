@@ -48,12 +48,15 @@ class Comparison:
     checks : tuple of Check
     seconds : float
         Of all processes together.
+    notes : str
+        What else a reader must know, such as what could not be done.
     """
 
     title: str
     table: Mapping[str, list[Any]]
     checks: tuple[Check, ...]
     seconds: float
+    notes: str = ""
 
     @property
     def passed(self) -> bool:
@@ -95,7 +98,8 @@ class Comparison:
             ],
             "": ["ok" if check.passed else "MISSED" for check in self.checks],
         }
-        return "\n".join([self.title, format_table(shown), "", format_table(checks)])
+        lines = [self.title, format_table(shown), "", format_table(checks)]
+        return "\n".join([*lines, *([self.notes] if self.notes else [])])
 
 
 def _with_error(check: Check) -> str:

@@ -1,11 +1,12 @@
 """Real data: is the combination within 3 % of the best single method, also where averaging does not help?"""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
 
+from stbmta import __version__
 from stbmta.bags import Bags
 from stbmta.statistics import cross_statistics
 from stbmta.truth import Truth, squared_error, squared_norms
@@ -37,7 +38,8 @@ def run(
         Draws of small bags, at least 2.
     seed : int, default=0
     datasets : sequence of str, optional
-        Out of :data:`stbmta.validation.cases.CASES`; all that can be loaded by default.
+        Out of :data:`stbmta.validation.cases.CASES`; all that can be loaded by default, and the summary says which
+        cannot. One that is named must be there.
     resume : bool, default=False
     jobs : int, optional
 
@@ -47,11 +49,21 @@ def run(
     >>> [check.name for check in found.checks]
     ['elnino, means', 'elnino, kernel mean embeddings']
     """
-    names = [name for name in (CASES if datasets is None else datasets) if _loads(name)]
+    wanted = list(CASES) if datasets is None else list(datasets)
+    missing = {name: reason for name in wanted if (reason := _why_missing(name))}
+    names = [name for name in wanted if name not in missing]
+    if missing and (datasets is not None or not names):
+        raise ModuleNotFoundError(_left_out(missing))
     cells = [(name, what) for name in names for what in KERNELS]
     store = Store(
         folder,
-        {"experiment": "compare-real", "seed": seed, "trials": n_trials, "datasets": names},
+        {
+            "experiment": "compare-real",
+            "version": __version__,
+            "seed": seed,
+            "trials": n_trials,
+            "datasets": names,
+        },
         resume=resume,
     )
     parts = [
@@ -81,6 +93,7 @@ def run(
         title=f"Squared error, naive mean = 100, {n_trials} draws; checks: Adaptive over the best single method",
         table=table,
         checks=tuple(checks),
+        notes=_left_out(missing),
         seconds=float(sum(part["seconds"] for part in found)),
     )
 
@@ -100,14 +113,19 @@ def trial_errors(name: str, what: str, seed: int, trial: int) -> Arrays:
     return {method: np.asarray(value) for method, value in errors.items()}
 
 
-def _loads(name: str) -> bool:
+def _why_missing(name: str) -> str:
+    """Return why a data set cannot be loaded; empty if it can."""
     if name not in CASES:
         raise ValueError(f"there is no data set {name!r}; choose from {', '.join(CASES)}.")
     try:
         _groups(name)
-    except ModuleNotFoundError:
-        return False
-    return True
+    except ModuleNotFoundError as error:
+        return str(error)
+    return ""
+
+
+def _left_out(missing: Mapping[str, str]) -> str:
+    return "\n".join(f"{name} was left out: {reason}" for name, reason in missing.items())
 
 
 @lru_cache(maxsize=2)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stbmta import __version__
 from stbmta.bags import Bags
 from stbmta.datasets import load_misr1
 from stbmta.grid import neighbor_paths
@@ -141,11 +142,18 @@ def run(
     bags.require_size(BAG_SIZE + 1, f"drawing {BAG_SIZE} of its pixels")
     if len(bags) < 4:
         raise ValueError(f"there are {len(bags)} bags; two halves need at least 4.")
+    if not whole and bags.sizes.min() <= 2 * BAG_SIZE:
+        # The naive error comes out as tr / 20 - 2 tr / N, and a decrease of nothing is undefined.
+        raise ValueError(
+            f"a bag has {bags.sizes.min()} pixels; without k(y, y) of the whole bag the naive error is 0 or less "
+            f"unless there are more than {2 * BAG_SIZE}, and its decrease is undefined. Use --whole."
+        )
     count = TRIALS[scale] if n_trials is None else n_trials
     store = Store(
         folder,
         {
             "experiment": "aod",
+            "version": __version__,
             "seed": seed,
             "trials": count,
             "whole": whole,

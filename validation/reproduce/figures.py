@@ -34,7 +34,11 @@ _STYLES: dict[str, tuple[str, str]] = {
     "STB theory": ("#009E73", "^"),
     "STB weight": ("#0072B2", "o"),
     FREE: ("#D55E00", "*"),
-    OVERALL: ("#D55E00", "d"),
+    OVERALL: ("#999999", "d"),
+    "water-filling": ("#117733", "<"),
+    "aggregation": ("#882255", ">"),
+    "spectral": ("#661100", "h"),
+    "Adaptive": ("#D55E00", "*"),
 }
 _REACH = 150.0  # how far the axis of the real data goes, naive mean = 100
 _REFERENCE = "the authors' procedure re-run"
@@ -163,13 +167,13 @@ def draw_real(found: RealData, path: Path) -> None:
     """
     kinds = list(dict.fromkeys(what for _, what in found.errors))
     names = list(dict.fromkeys(dataset for dataset, _ in found.errors))
-    with _figure(path, 1, len(kinds), (4.2 * len(kinds) + 1.5, 0.62 * len(names) + 1.8)) as (figure, axes):
+    with _figure(path, 1, len(kinds), (4.2 * len(kinds) + 1.5, 0.8 * len(names) + 1.8)) as (figure, axes):
         for k, (ax, what) in enumerate(zip(axes.flat, kinds, strict=True)):
             _real_panel(ax, found, what, names)
             ax.set_yticks(range(len(names)), names if k == 0 else [""] * len(names))
             ax.set(title=what, xlabel="squared error, naive mean = 100")
         named = dict(zip(*reversed(axes.flat[0].get_legend_handles_labels()), strict=True))
-        figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=4, frameon=False)
+        figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=5, frameon=False)
 
 
 def _real_panel(ax: Any, found: RealData, what: str, names: list[str]) -> None:

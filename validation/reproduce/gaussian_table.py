@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stbmta import datasets, weights
+from stbmta import __version__, datasets, weights
 from stbmta.fission import FissionTuning, choose_stb, fission
 from stbmta.grid import neighbor_paths
 from stbmta.grid_mta import mta_stb_grid
@@ -150,7 +150,14 @@ def run(
     models = READINGS if readings else MODELS
     store = Store(
         folder,
-        {"experiment": "gaussian-table", "seed": seed, "readings": readings, "trials": count, "bags": n_bags},
+        {
+            "experiment": "gaussian-table",
+            "version": __version__,
+            "seed": seed,
+            "readings": readings,
+            "trials": count,
+            "bags": n_bags,
+        },
         resume=resume,
     )
     parts = [

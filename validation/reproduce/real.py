@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stbmta import __version__
 from stbmta.bags import Bags
 from stbmta.theory._table import format_table
 
@@ -20,8 +21,8 @@ __all__ = ["RealData", "run"]
 
 Array = npt.NDArray[np.float64]
 
-TRIALS: dict[Scale, int] = {"quick": 4, "default": 40, "full": 200}
 _STEP = 4  # trials in a part
+_FULL = 5  # times the draws of a case
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,6 @@ class RealData:
         Of each data set: number of bags, points in a bag, dimension.
     missing : mapping of str to str
         Data sets that could not be loaded, and why.
-    n_trials : int
     seconds : float
         Of all processes together.
     """
@@ -44,7 +44,6 @@ class RealData:
     errors: Mapping[tuple[str, str], Mapping[str, Array]]
     shapes: Mapping[str, tuple[int, int, int]]
     missing: Mapping[str, str]
-    n_trials: int
     seconds: float
 
     def ratio(self, dataset: str, what: str, method: str) -> tuple[float, float]:
@@ -68,6 +67,7 @@ class RealData:
                         "bags": bags,
                         "bag_size": size,
                         "dim": dim,
+                        "draws": len(errors[method]),
                         "method": method,
                         "ratio": ratio,
                         "standard_error": error,
@@ -78,7 +78,7 @@ class RealData:
     def summary(self) -> str:
         """Return a table for the means and one for the embeddings, as text."""
         lines = [
-            f"Squared error, naive mean = 100, +- standard error over {self.n_trials} draws of small bags.",
+            "Squared error, naive mean = 100, +- standard error over draws of small bags.",
             "The truth is the mean of each whole group. All parameters were chosen without it.",
         ]
         for what in KERNELS:
@@ -88,6 +88,7 @@ class RealData:
             columns: dict[str, list[Any]] = {
                 "data": names,
                 "bags x size, dim": ["{} x {}, {}".format(*self.shapes[name]) for name in names],
+                "draws": [str(len(self.errors[name, what]["NE"])) for name in names],
             }
             for method in list(self.errors[names[0], what])[1:]:
                 cells = [self.ratio(name, what, method) for name in names]
@@ -114,7 +115,7 @@ def run(
     folder : path-like
         Where the parts are kept.
     scale : {"quick", "default", "full"}
-        4, 40 or 200 draws of small bags.
+        4 draws of small bags, as many as the case has, or five times as many.
     seed : int, default=0
     n_trials : int, optional
         In place of those of the scale, at least 2.
@@ -131,7 +132,6 @@ def run(
     >>> found.shapes
     {'elnino': (12, 10, 1)}
     """
-    count = TRIALS[scale] if n_trials is None else n_trials
     names = list(CASES) if datasets is None else list(datasets)
     for name in names:
         if name not in CASES:
@@ -142,9 +142,15 @@ def run(
             groups[name] = _groups(name)
         except ModuleNotFoundError as error:
             missing[name] = str(error)
+    counts = {name: _draws(name, scale) if n_trials is None else n_trials for name in groups}
     store = Store(
         folder,
-        {"experiment": "real", "seed": seed, "trials": count, "datasets": list(groups)},
+        {
+            "experiment": "real",
+            "version": __version__,
+            "seed": seed,
+            "trials": counts,
+        },
         resume=resume,
     )
     cells = [(name, what) for name in groups for what in KERNELS]
@@ -152,16 +158,15 @@ def run(
         Part(
             name=f"{name}-{what}-{first:03d}".replace(" ", "-"),
             work=trials_part,
-            arguments=(name, what, seed, first, min(first + _STEP, count)),
+            arguments=(name, what, seed, first, min(first + _STEP, counts[name])),
         )
         for name, what in cells
-        for first in range(0, count, _STEP)
+        for first in range(0, counts[name], _STEP)
     ]
     found = run_parts(store, parts, what="real data", jobs=jobs)
-    per_cell = len(parts) // max(len(cells), 1)
     errors = {}
-    for k, cell in enumerate(cells):
-        mine = found[k * per_cell : (k + 1) * per_cell]
+    for cell in cells:
+        mine = [arrays for part, arrays in zip(parts, found, strict=True) if part.arguments[:2] == cell]
         errors[cell] = {
             key: np.concatenate([part[key] for part in mine]) for key in mine[0] if key != "seconds"
         }
@@ -169,7 +174,6 @@ def run(
         errors=errors,
         shapes={name: (len(bags), CASES[name].bag_size, bags.dim) for name, bags in groups.items()},
         missing=missing,
-        n_trials=count,
         seconds=float(sum(part["seconds"] for part in found)),
     )
 
@@ -178,9 +182,19 @@ def trials_part(name: str, what: str, seed: int, first: int, last: int) -> Array
     """Return the errors of every method in some trials."""
     rng = generator(seed, "real", name, what, first)
     found = compare(
-        _groups(name), CASES[name].bag_size, KERNELS[what], n_trials=last - first, overall=True, rng=rng
+        _groups(name),
+        CASES[name].bag_size,
+        KERNELS[what],
+        n_trials=last - first,
+        overall=True,
+        beyond=True,
+        rng=rng,
     )
     return dict(found.errors)
+
+
+def _draws(name: str, scale: Scale) -> int:
+    return 4 if scale == "quick" else CASES[name].draws * (_FULL if scale == "full" else 1)
 
 
 @lru_cache(maxsize=2)

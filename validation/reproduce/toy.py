@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stbmta import __version__
 from stbmta.theory._table import format_table
 
 from ..heldout import ratio_of_means
@@ -217,6 +218,7 @@ def run(
         folder,
         {
             "experiment": "toy",
+            "version": __version__,
             "seed": seed,
             "proxy": proxy,
             "trials": [model, final],
