@@ -68,7 +68,7 @@ def estimate_page(table: Table, estimator: Any, frame: Any, facts: dict[str, Any
         _rows(frame),
         _footer(table, facts),
     ]
-    title = html.escape(f"{facts['bags']} means from {table.name}")
+    title = html.escape(f"{facts['n_bags']} means from {table.name}")
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>\n'
@@ -83,7 +83,7 @@ def _headline(table: Table, facts: dict[str, Any]) -> str:
     )
     scaled = ", each with standard deviation 1" if table.standardized else ""
     return (
-        f"<h1>{facts['bags']} {what}, estimated from {html.escape(table.name)}</h1>"
+        f"<h1>{facts['n_bags']} {what}, estimated from {html.escape(table.name)}</h1>"
         f'<p class="soft">One bag for each value of {html.escape(", ".join(table.keys))}; {facts["points"]} rows; '
         f"features {html.escape(features)}{scaled}. Method {html.escape(facts['estimator'])} with "
         f"{html.escape(facts['kernel'])}{_parameters(facts)}.</p>"
@@ -96,8 +96,8 @@ def _parameters(facts: dict[str, Any]) -> str:
 
 
 def _figures(facts: dict[str, Any]) -> str:
-    cells = [(str(facts["bags"]), "bags"), (str(facts["dimension"]), "features")]
-    if "average_neighbors" in facts:
+    cells = [(str(facts["n_bags"]), "bags"), (str(facts["dimension"]), "features")]
+    if "average_effective_neighbors" not in facts:
         cells.append((f"{facts['average_neighbors'] - 1:.3g}", "neighbors a bag, besides itself"))
     else:
         cells.append((f"{facts['average_effective_neighbors']:.3g}", "bags in an average, in effect"))

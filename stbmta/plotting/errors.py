@@ -58,14 +58,14 @@ class ErrorBySizeDisplay:
         ----------
         estimator : any estimator of the package
         """
-        frame = estimator.to_frame()
-        if "estimated_error" not in frame:
+        figures = estimator.bag_figures()
+        if "estimated_error" not in figures:
             raise ValueError(
                 "the errors of these estimates cannot be estimated (bags of one point, or a split)."
             )
         errors = {
-            "naive": frame["naive_error"].to_numpy(),
-            type(estimator).__name__: frame["estimated_error"].to_numpy(),
+            "naive": figures["naive_error"],
+            type(estimator).__name__: figures["estimated_error"],
         }
         return cls(estimator.statistics_.sizes, errors, estimated=True)
 

@@ -10,11 +10,14 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 import stbmta
 from stbmta import STB, Adaptive, Bags
+from stbmta import cli_output as output
 from stbmta.cli_columns import chosen_columns, numeric_columns
-from stbmta.cli_estimate import Method, held_out_change
+from stbmta.cli_estimate import Method
+from stbmta.cli_result import held_out_change, main_neighbors
 from stbmta.pairs import pair_pvalues
 
 
@@ -94,12 +97,65 @@ def test_the_table_for_people(run, folder):
     assert "zeta =" in ok(run("estimate", "clean.csv", "--by", "city", "-m", "stb")).stdout
     assert "Kyiv" in done.stdout
     done = ok(run("neighbors", "clean.csv", "--by", "city", "--json"))
-    # The same threshold, and so the same neighbors, as in the estimate.
-    est = reference(pd.read_csv("clean.csv"))
+    # The same threshold, and so the same neighbors, as in the estimate by plain averages.
+    est = reference(pd.read_csv("clean.csv"), gamma=0.0)
     found = json.loads(done.stdout)
     assert found["zeta"] == ("inf" if np.isinf(est.zeta_) else est.zeta_)
     assert len(found["pairs"]) == est.neighbors_.sum() - 6
     assert "chosen by K-fold" in ok(run("neighbors", "clean.csv", "--by", "city")).stdout
+
+
+def test_bags_that_all_differ_are_no_neighbors(run, folder):
+    """A gamma near 1 makes any threshold do; neighbors are told by a threshold that has to do it alone."""
+    frame = pd.read_csv("clean.csv")
+    frame["warm"] += 30 * frame["city"].map({name: k for k, name in enumerate(frame["city"].unique())})
+    frame.to_csv("apart.csv", index=False)
+    found = json.loads(ok(run("neighbors", "apart.csv", "--by", "city", "--json")).stdout)
+    assert found["pairs"] == []
+    assert found["zeta"] < 5
+    est = reference(frame)
+    text = ok(run("estimate", "apart.csv", "--by", "city", "-m", "stb")).stdout
+    assert est.gamma_ > 0.95
+    assert "zeta hardly matters" in text
+    assert "zeta hardly matters" not in ok(run("estimate", "clean.csv", "--by", "city", "-m", "stb")).stdout
+
+
+def test_numbers_of_neighbors_without_tests(run, folder):
+    """The fewest bags with 95 % of the weights, in every output."""
+    done = ok(run("estimate", "clean.csv", "--by", "city", "--json", "-o", "o.npz"))
+    est = Adaptive(random_state=0).fit(
+        Bags.from_frame(pd.read_csv("clean.csv"), "city", ["warm", "wind_speed"])
+    )
+    expected = []
+    for row in np.abs(est.weights_):
+        ordered = sorted(row, reverse=True)
+        expected.append(next(m for m in range(1, 7) if sum(ordered[:m]) >= 0.95 * row.sum()))
+    assert [bag["neighbors"] for bag in json.loads(done.stdout)["bags"]] == expected
+    with np.load("o.npz") as arrays:
+        assert arrays["neighbors"].tolist() == expected
+        assert (arrays["effective_neighbors"] > 0).all()
+    np.testing.assert_array_equal(main_neighbors(scipy.sparse.csr_array(est.weights_)), expected)
+    assert "neighbors" in ok(run("estimate", "clean.csv", "--by", "city")).stdout
+    # As many as there are, where few weights are equal.
+    np.testing.assert_array_equal(main_neighbors(np.full((2, 19), 1 / 19)), [19, 19])
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_estimates_are_visible_on_any_terminal(folder, capsys, monkeypatch, width):
+    monkeypatch.setattr("os.isatty", lambda number: True)
+    monkeypatch.setenv("COLUMNS", str(width))
+    frame = pd.DataFrame({"city": ["Llanfairpwllgwyngyllgogerychwyrndrobwll", "Bonn"]})
+    for name in ("size", "neighbors", "naive_error", "estimated_error", "naive_warm", "estimate_warm"):
+        frame[name] = [1.0, 2.0]
+    output.print_table(frame, repeat=1)
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= width
+    assert "Bonn" in text
+    if width >= 60:
+        assert "estimate_warm" in text
+        assert "more columns" not in text
+    else:
+        assert "3 more columns; --out FILE writes all" in text
 
 
 def test_outputs_of_every_kind(run, folder):
@@ -518,3 +574,12 @@ def test_held_out_change_promises_no_more_than_the_weights_can_give(run, folder)
     assert held_out_change(est) == -1.0
     est.tuning_ = None
     assert held_out_change(est) is None
+
+
+def test_held_out_change_of_auto_promises_no_more_either(rng):
+    est = Adaptive(random_state=0).fit([rng.normal(size=(5, 4)) for _ in range(8)])
+    mse = est.statistics_.naive_mse
+    least = np.mean([row**2 @ mse for row in est.weights_]) / mse.mean() - 1
+    for combined, expected in ((-1.13 * est.stacking_.naive, least), (-0.1 * est.stacking_.naive, -0.1)):
+        est.stacking_ = dataclasses.replace(est.stacking_, combined=combined)
+        assert held_out_change(est) == pytest.approx(expected, rel=1e-12)
