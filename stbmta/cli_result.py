@@ -157,9 +157,9 @@ def main_neighbors(W: Any) -> npt.NDArray[np.int64]:
     """
     if scipy.sparse.issparse(W):
         rows = W.tocsr()
-        parts = (rows.data[a:b] for a, b in zip(rows.indptr[:-1], rows.indptr[1:], strict=True))
+        parts = np.split(rows.data, rows.indptr[1:-1])
     else:
-        parts = iter(np.asarray(W))
+        parts = list(np.asarray(W))
     return np.array([_main_count(np.abs(part)) for part in parts], dtype=np.int64)
 
 

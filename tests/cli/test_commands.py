@@ -482,9 +482,23 @@ def test_shell_completion(folder):
 
 
 def test_help_has_examples(run):
-    for command in ("estimate", "neighbors", "mmd", "threshold", "bound", "plan", "demo"):
+    for command in ("estimate", "neighbors", "mmd", "threshold", "bound", "plan", "demo", "info", "warmup"):
         assert f"stbmta {command} " in ok(run(command, "--help")).stdout.split("Usage")[1].split("\n", 1)[1]
     assert "--debug" in ok(run("--help")).stdout
+
+
+def test_help_is_plain(run):
+    """Paragraphs are filled, brackets stay, and flags, also those of groups and their commands, take no value."""
+    text = " ".join(ok(run("bench", "--help")).stdout.split())
+    assert 'Peers that are not installed are left out; pip install "stbmta[bench]" installs them.' in text
+    examples = ok(run("estimate", "--help")).stdout.split("Examples:")[1].splitlines()
+    assert examples[1].strip().startswith("stbmta estimate penguins.csv")
+    for command in ([], ["estimate"], ["reproduce"], ["reproduce", "toy"]):
+        assert "<bool>" not in ok(run(*command, "--help")).stdout
+
+
+def test_version(run):
+    assert ok(run("--version")).stdout == f"stbmta {stbmta.__version__}\n"
 
 
 def test_the_report_explains_the_estimate(run, folder):
