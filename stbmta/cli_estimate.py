@@ -108,7 +108,7 @@ def estimate(
 
     Gives one row a bag: label, size, number of neighbors, squared error before and after, naive mean, estimate.
     Neighbors count the bag itself. They are the bags that passed the similarity tests; for methods without tests, such
-    as auto, the fewest bags that carry 95 % of the weights in the estimate.
+    as auto, the bags whose weight in the estimate is at least a tenth of the largest.
 
     Examples:
       stbmta estimate penguins.csv --by species,island --drop-missing

@@ -15,8 +15,8 @@ from .cli_source import Table
 
 __all__ = ["Result", "effective_neighbors", "held_out_change", "main_neighbors"]
 
-# Bags that carry this share of the weights of an estimate are its neighbors, where no test says who is.
-_MAIN_SHARE = 0.95
+# Where no test says who is a neighbor, bags are whose weight is at least this share of the largest.
+_MATTERS = 0.1
 # Beyond this gamma a mean keeps so much of itself that others, and the threshold that finds them, hardly matter.
 _NEARLY_NAIVE = 0.95
 
@@ -145,28 +145,24 @@ class Result:
 
 
 def main_neighbors(W: Any) -> npt.NDArray[np.int64]:
-    r"""Return the fewest bags that carry 95 % of the weights of each estimate.
+    r"""Return how many bags matter in each estimate, :math:`|\{j : |w_j| \ge \max_k |w_k| / 10\}|` for each row.
 
-    With weights sorted by size, the smallest m with :math:`\sum_{j \le m} |w_j| \ge 0.95 \sum_j |w_j|`; 0 where all
-    weights are 0. Of fewer than 20 equal weights it is their number.
+    It is the number of neighbors where they have equal weights, itself included; 0 where all weights are 0.
 
     Examples
     --------
-    >>> main_neighbors(np.array([[1.0, 0.0, 0.0], [0.4, 0.3, -0.3], [0.97, 0.02, 0.01], [0.0, 0.0, 0.0]]))
-    array([1, 3, 1, 0])
+    >>> main_neighbors(np.array([[1.0, 0.0, 0.0], [0.4, 0.3, -0.3], [0.9, 0.09, 0.01], [0.0, 0.0, 0.0]]))
+    array([1, 3, 2, 0])
     """
-    if scipy.sparse.issparse(W):
-        rows = W.tocsr()
-        parts = np.split(rows.data, rows.indptr[1:-1])
-    else:
-        parts = list(np.asarray(W))
-    return np.array([_main_count(np.abs(part)) for part in parts], dtype=np.int64)
-
-
-def _main_count(sizes: npt.NDArray[np.float64]) -> int:
-    sums = np.cumsum(np.sort(sizes)[::-1])
+    sizes = abs(W.tocsr() if scipy.sparse.issparse(W) else np.asarray(W))
+    largest = sizes.max(axis=1)
+    largest = np.asarray(largest.toarray() if scipy.sparse.issparse(largest) else largest).ravel()
     # A part in 10^12 is left to rounding.
-    return int(np.searchsorted(sums, _MAIN_SHARE * sums[-1] * (1 - 1e-12))) + 1 if sums.any() else 0
+    least = np.where(largest > 0, (1 - 1e-12) * _MATTERS * largest, np.inf)
+    if scipy.sparse.issparse(sizes):
+        rows = np.repeat(np.arange(len(least)), np.diff(sizes.indptr))
+        return np.bincount(rows[sizes.data >= least[rows]], minlength=len(least))
+    return np.asarray((sizes >= least[:, None]).sum(axis=1), dtype=np.int64)
 
 
 def effective_neighbors(W: Any) -> npt.NDArray[np.float64]:

@@ -15,8 +15,10 @@ __all__ = [
     "SKY",
     "VERMILION",
     "axes",
+    "count_bags",
     "label_text",
     "name_points",
+    "plain_ticks",
     "some_bags",
     "tick_names",
 ]
@@ -37,9 +39,9 @@ Array = npt.NDArray[np.float64]
 
 # A picture has room for this many bags; of more, some are shown.
 _MOST_BAGS = 1000
-# A matrix has room for this many names, and for this many letters of each.
-_MOST_NAMES = 40
+# A matrix has room for this many letters of a name, and for names of at least so many points.
 _LONGEST_NAME = 20
+_SMALLEST_FONT = 4.5
 
 
 def axes(ax: Any, figsize: tuple[float, float] = (5.0, 4.0)) -> tuple[Any, Any]:
@@ -63,15 +65,36 @@ def _new_figure(kind: Any, figsize: tuple[float, float]) -> Any:
     return kind(figsize=figsize, layout="constrained")
 
 
-def label_text(label: Any) -> str:
-    """Write a label as text; the parts of a tuple are separated by slashes.
+def count_bags(count: int) -> str:
+    """Write a number of bags in words.
 
     Examples
     --------
-    >>> label_text(("a", 1))
-    'a / 1'
+    >>> count_bags(1), count_bags(3)
+    ('1 bag', '3 bags')
     """
-    return " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+    return f"{count} bag{'s' * (count != 1)}"
+
+
+def label_text(label: Any, *, longest: int | None = None) -> str:
+    r"""Write a label as text that matplotlib shows as it is, without reading formulas between dollars.
+
+    Parameters
+    ----------
+    label : object
+        The parts of a tuple are separated by slashes.
+    longest : int, optional
+        Shorten to so many letters.
+
+    Examples
+    --------
+    >>> label_text(("a", 1)), label_text("$1 to $5"), label_text("a long name", longest=7)
+    ('a / 1', '\\$1 to \\$5', 'a long…')
+    """
+    text = " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+    if longest is not None and len(text) > longest:
+        text = text[: longest - 1] + "…"
+    return text.replace("$", r"\$")
 
 
 def name_points(ax: Any, places: Array, labels: npt.NDArray[Any]) -> None:
@@ -101,13 +124,25 @@ def some_bags(n_bags: int) -> npt.NDArray[np.int64]:
 
 
 def tick_names(ax: Any, labels: npt.NDArray[Any]) -> None:
-    """Write the labels of bags along both axes of a matrix, shortened, if they are few enough to be read."""
-    if len(labels) > _MOST_NAMES:
+    """Write the labels of bags along both axes of a matrix, shortened, if there is room to read them."""
+    size = min(8.0, 0.75 * 72 * ax.get_position().height * ax.figure.get_figheight() / len(labels))
+    if size < _SMALLEST_FONT:
         return
-    names = [
-        text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
-        for text in map(label_text, labels.tolist())
-    ]
-    size = 8 if len(names) <= 20 else 6
+    names = [label_text(label, longest=_LONGEST_NAME) for label in labels.tolist()]
     ax.set_xticks(range(len(names)), names, rotation=90, fontsize=size)
     ax.set_yticks(range(len(names)), names, fontsize=size)
+
+
+def plain_ticks(axis: Any) -> None:
+    """Put numbers such as 20, 50, 100 on a logarithmic axis, instead of powers and multiples of powers."""
+    low, high = sorted(axis.get_view_interval())
+    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    fine = [np.arange(10**k, 10 ** (k + 1)) / 10**k for k in range(4)]
+    for steps in ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), *fine):
+        ticks = np.sort(np.outer(powers, steps).ravel())
+        ticks = ticks[(low <= ticks) & (ticks <= high)]
+        if len(ticks) >= 4:
+            break
+    ticks = ticks[:: -(-len(ticks) // 8)]
+    axis.set_ticks(ticks, [f"{tick:.4g}" for tick in ticks])
+    axis.set_ticks([], minor=True)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..theory import covering, exact, pvalues
-from ._style import BLUE, GRAY, SKY, VERMILION, axes
+from ._style import BLUE, GRAY, SKY, VERMILION, axes, plain_ticks
 
 __all__ = ["CoveringDisplay", "ThresholdDisplay"]
 
@@ -80,6 +80,8 @@ class CoveringDisplay:
         self.ax_.plot(p.radii, p.upper, color=BLUE, label="at most (a cover)")
         self.ax_.plot(p.radii, p.lower, color=VERMILION, linestyle="--", label="at least (a packing)")
         self.ax_.set(xscale="log", yscale="log", xlabel="radius", ylabel="covering number")
+        for axis in (self.ax_.xaxis, self.ax_.yaxis):
+            plain_ticks(axis)
         self.ax_.legend(fontsize=8, frameon=False)
         what = "means" if self.certified else "estimated means"
         self.ax_.set_title(f"covering numbers of {p.n_points} {what}", fontsize=10)
@@ -193,11 +195,13 @@ class ThresholdDisplay:
                 self.ax_.axvspan(*span, color=color, alpha=0.06, linewidth=0)
                 self.ax_.text(edge, 0.3, f" tau = {edge:.3g} ", rotation=90, fontsize=8, va="center", ha=side)
         self.ax_.set_xscale("log")
+        plain_ticks(self.ax_.xaxis)
         self.ax_.set_ylim(-0.02, 1.05)
         self.ax_.set_xlabel("squared distance of two means / squared error of a naive mean")
         self.ax_.set_ylabel("probability, any pair")
         self.ax_.set_title(
-            f"{self.n_bags:g} bags, dimension {self.dim:g}, zeta = {self.zeta:.4g}", fontsize=10
+            f"{self.n_bags:g} bags, dimension {self.dim:g}, zeta = {self.zeta:.4g}", fontsize=10, pad=22
         )
-        self.ax_.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(0.0, 0.62))
+        # Between title and axes, where no curve can run through it.
+        self.ax_.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.98), ncols=2)
         return self

@@ -148,7 +148,7 @@ class WitnessDisplay:
                     transform=self.ax_.get_xaxis_transform(),
                     clip_on=False,
                 )
-            self.ax_.set_xlabel(self.names[0])
+            self.ax_.set_xlabel(label_text(self.names[0]))
             self.ax_.set_ylabel("witness function")
         else:
             largest = float(np.abs(self.witness).max()) or 1.0
@@ -162,8 +162,8 @@ class WitnessDisplay:
                 self.ax_.scatter(
                     *points.T, s=12, color=color, marker=marker, edgecolor="white", linewidths=0.3, label=name
                 )
-            self.ax_.set_xlabel(self.names[0])
-            self.ax_.set_ylabel(self.names[1])
+            self.ax_.set_xlabel(label_text(self.names[0]))
+            self.ax_.set_ylabel(label_text(self.names[1]))
         self.ax_.set_title(f"witness function of {names[0]} and {names[1]}", fontsize=10)
         self.ax_.legend(fontsize=8)
         return self
