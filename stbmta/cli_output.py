@@ -169,7 +169,9 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def print_table(frame: Any, *, rows: int = 40, repeat: int = 0, wrap_last: bool = False) -> None:
+def print_table(
+    frame: Any, *, rows: int = 40, repeat: int = 0, pairs: int = 0, wrap_last: bool = False
+) -> None:
     """Print a pandas data frame as a table, cut into pieces of columns that fit side by side.
 
     At most three pieces are shown; columns and rows beyond are counted.
@@ -181,6 +183,8 @@ def print_table(frame: Any, *, rows: int = 40, repeat: int = 0, wrap_last: bool 
         Show so many.
     repeat : int, default=0
         The first columns, which say what a row is about, stand in front of each piece.
+    pairs : int, default=0
+        The last columns come in so many pairs, which stay together.
     wrap_last : bool, default=False
         The last column may be text of any length: one piece, with that column in several lines.
     """
@@ -192,7 +196,7 @@ def print_table(frame: Any, *, rows: int = 40, repeat: int = 0, wrap_last: bool 
     widths = [
         max(len(str(name)), *map(len, column)) + 3 for name, column in zip(shown.columns, cells, strict=True)
     ]
-    pieces = [list(range(len(widths)))] if wrap_last else _pieces(widths, repeat, console.width - 1)
+    pieces = [list(range(len(widths)))] if wrap_last else _pieces(widths, repeat, pairs, console.width - 1)
     for piece in pieces[:_MOST_PIECES]:
         folding = {k for k in piece if widths[k] > _WIDEST and (wrap_last or k < repeat)}
         if sum(widths[k] for k in piece) < console.width:
@@ -208,24 +212,26 @@ def print_table(frame: Any, *, rows: int = 40, repeat: int = 0, wrap_last: bool 
         console.print(f"({' and '.join(left_out)}; --out FILE writes all)")
 
 
-def _pieces(widths: list[int], repeat: int, room: int) -> list[list[int]]:
-    """Share out columns among pieces, each with the first columns in front and at least one other.
+def _pieces(widths: list[int], repeat: int, pairs: int, room: int) -> list[list[int]]:
+    """Share out columns among pieces, each with the first columns in front and at least one other, or pair of others.
 
     Examples
     --------
-    >>> _pieces([5, 9, 9, 9, 9], 1, 25)
-    [[0, 1, 2], [0, 3, 4]]
+    >>> _pieces([5, 9, 9, 9, 9], 1, 0, 25), _pieces([5, 9, 9, 9], 1, 1, 25)
+    ([[0, 1, 2], [0, 3, 4]], [[0, 1], [0, 2, 3]])
     """
-    front = list(range(repeat))
+    front, single = list(range(repeat)), len(widths) - 2 * pairs
     left = room - sum(min(widths[k], _WIDEST) for k in front)
+    groups = [[k] for k in range(repeat, single)] + [[k, k + 1] for k in range(single, len(widths), 2)]
     pieces: list[list[int]] = []
-    used = room + 1
-    for k in range(repeat, len(widths)):
-        if used + widths[k] > left:
+    used = room
+    for group in groups:
+        width = sum(widths[k] for k in group)
+        if used + width > left:
             pieces.append([*front])
             used = 0
-        pieces[-1].append(k)
-        used += widths[k]
+        pieces[-1] += group
+        used += width
     return pieces or [front]
 
 

@@ -141,7 +141,8 @@ class Result:
         if "held_out_change" in facts:
             change = 100 * facts["held_out_change"]
             print(f"squared error of the means, on points held out: {change:+.1f} % against naive")
-        output.print_table(frame, repeat=len(self.table.keys))
+        pairs = len(self.table.columns) if hasattr(self.estimator, "means_") else 0
+        output.print_table(frame, repeat=len(self.table.keys), pairs=pairs)
 
 
 def main_neighbors(W: Any) -> npt.NDArray[np.int64]:

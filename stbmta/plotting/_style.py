@@ -39,8 +39,8 @@ Array = npt.NDArray[np.float64]
 
 # A picture has room for this many bags; of more, some are shown.
 _MOST_BAGS = 1000
-# A matrix has room for this many letters of a name, and for names of at least so many points.
-_LONGEST_NAME = 20
+# A picture has room for this many letters of a name, and a matrix for names of at least so many points.
+_LONGEST_NAME = 25
 _SMALLEST_FONT = 4.5
 
 
@@ -84,16 +84,17 @@ def label_text(label: Any, *, longest: int | None = None) -> str:
     label : object
         The parts of a tuple are separated by slashes.
     longest : int, optional
-        Shorten to so many letters.
+        Shorten to so many letters, in the middle: names often differ at the end.
 
     Examples
     --------
     >>> label_text(("a", 1)), label_text("$1 to $5"), label_text("a long name", longest=7)
-    ('a / 1', '\\$1 to \\$5', 'a long…')
+    ('a / 1', '\\$1 to \\$5', 'a l…ame')
     """
     text = " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
     if longest is not None and len(text) > longest:
-        text = text[: longest - 1] + "…"
+        half = (longest - 1) // 2
+        text = f"{text[: longest - 1 - half]}…{text[-half:]}"
     return text.replace("$", r"\$")
 
 
@@ -103,7 +104,7 @@ def name_points(ax: Any, places: Array, labels: npt.NDArray[Any]) -> None:
     spread = np.maximum(places.max(axis=0) - low, np.finfo(float).tiny)
     written: list[Array] = []
     for place, label in zip(places, labels.tolist(), strict=True):
-        text = label_text(label)
+        text = label_text(label, longest=_LONGEST_NAME)
         at = (place - low) / spread
         room = np.array([0.02 + 0.012 * len(text), 0.035])
         if any((np.abs(at - other) < room).all() for other in written):
@@ -135,14 +136,15 @@ def tick_names(ax: Any, labels: npt.NDArray[Any]) -> None:
 
 def plain_ticks(axis: Any) -> None:
     """Put numbers such as 20, 50, 100 on a logarithmic axis, instead of powers and multiples of powers."""
+    from matplotlib.ticker import MaxNLocator
+
     low, high = sorted(axis.get_view_interval())
     powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
-    fine = [np.arange(10**k, 10 ** (k + 1)) / 10**k for k in range(4)]
-    for steps in ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), *fine):
-        ticks = np.sort(np.outer(powers, steps).ravel())
-        ticks = ticks[(low <= ticks) & (ticks <= high)]
-        if len(ticks) >= 4:
-            break
+    choices = [np.sort(np.outer(powers, steps).ravel()) for steps in ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0))]
+    # In a narrow range equal steps do.
+    choices.append(MaxNLocator(5).tick_values(low, high))
+    inside = [ticks[(low <= ticks) & (ticks <= high)] for ticks in choices]
+    ticks = next((ticks for ticks in inside if len(ticks) >= 3), inside[-1])
     ticks = ticks[:: -(-len(ticks) // 8)]
     axis.set_ticks(ticks, [f"{tick:.4g}" for tick in ticks])
     axis.set_ticks([], minor=True)

@@ -148,15 +148,17 @@ def test_estimates_are_visible_on_any_terminal(folder, capsys, monkeypatch, widt
     frame = pd.DataFrame({"city": ["Llanfairpwllgwyngyllgogerychwyrndrobwll", "Bonn"]})
     for name in ("size", "neighbors", "naive_error", "estimated_error", "naive_warm", "estimate_warm"):
         frame[name] = [1.0, 2.0]
-    output.print_table(frame, repeat=1)
+    output.print_table(frame, repeat=1, pairs=1)
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= width
     assert "Bonn" in text
     if width >= 60:
         assert "estimate_warm" in text
         assert "more columns" not in text
+        # Naive mean and estimate stand side by side.
+        assert any("naive_warm" in line and "estimate_warm" in line for line in text.splitlines())
     else:
-        assert "3 more columns; --out FILE writes all" in text
+        assert "more columns; --out FILE writes all" in text
 
 
 def test_outputs_of_every_kind(run, folder):
