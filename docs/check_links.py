@@ -1,7 +1,7 @@
 """Check every link inside the built pages: ``python docs/check_links.py build/docs``.
 
-Links to other sites are not followed: the check runs without a network, and must not fail because a site is down. With a
-network ``python -m sphinx -b linkcheck docs build/links`` follows them.
+Links to other sites are not followed: the check runs without a network, and must not fail because a site is down.
+With a network ``python -m sphinx -b linkcheck docs build/links`` follows them.
 """
 
 import sys

@@ -20,10 +20,18 @@ def run_demo(
     Parameters
     ----------
     dataset : {"fair", "randhie", "digits"}
+        Which data.
     n_trials : int, default=20
+        How often small bags are drawn.
     seed : int, default=0
+        Of the draws.
     progress : callable, optional
         Called twice a trial.
+
+    Returns
+    -------
+    dict of str to HeldOut
+        For the means, and for the kernel mean embeddings.
 
     Examples
     --------
@@ -46,10 +54,12 @@ def draw(results: Mapping[str, HeldOut], title: str) -> Any:
     results : mapping of str to HeldOut
         One panel each.
     title : str
+        Of the picture.
 
     Returns
     -------
     matplotlib.figure.Figure
+        To be saved or shown.
     """
     from matplotlib.figure import Figure
 

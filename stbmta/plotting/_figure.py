@@ -19,10 +19,12 @@ def estimate_figure(estimator: Any) -> Any:
     Parameters
     ----------
     estimator : any estimator of the package
+        Fitted.
 
     Returns
     -------
     matplotlib.figure.Figure
+        To be saved or shown.
 
     Examples
     --------

@@ -21,6 +21,7 @@ class ErrorBySizeDisplay:
     Parameters
     ----------
     sizes : ndarray of shape (B,)
+        Points of each bag.
     errors : mapping of str to ndarray of shape (B,)
         Squared errors of each method, the first one being that to compare with.
     estimated : bool
@@ -59,6 +60,7 @@ class ErrorBySizeDisplay:
         Parameters
         ----------
         estimator : any estimator of the package
+            Fitted.
         """
         figures = estimator.bag_figures()
         if "estimated_error" not in figures:
@@ -79,10 +81,12 @@ class ErrorBySizeDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
 
         Returns
         -------
         self
+            With ``ax_`` and ``figure_``.
         """
         self.figure_, self.ax_ = axes(ax, (5.2, 4.0))
         first = next(iter(self.errors))

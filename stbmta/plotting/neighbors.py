@@ -32,7 +32,9 @@ class NeighborsDisplay:
     neighbors : ndarray of bool, shape (B, B)
         Row i: the neighbors of bag i.
     labels : ndarray of shape (B,)
+        Names of the bags.
     sizes : ndarray of shape (B,)
+        Points of each bag.
 
     Attributes
     ----------
@@ -84,7 +86,9 @@ class NeighborsDisplay:
         Parameters
         ----------
         s : BagStatistics
+            Statistics of the bags.
         neighbors : ndarray of bool, shape (B, B)
+            Row i: the neighbors of bag i.
         """
         shown = some_bags(len(s))
         distances, tests = squared_distances(s, shown), neighbors[np.ix_(shown, shown)]
@@ -96,6 +100,7 @@ class NeighborsDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
         kind : {"matrix", "graph"}, default="matrix"
             A matrix with similar bags side by side (row i: who helps bag i), or a graph whose nodes lie as
             the means do in their first two principal directions. Where a graph would have more than 20 lines a bag,
@@ -104,6 +109,7 @@ class NeighborsDisplay:
         Returns
         -------
         self
+            With ``ax_`` and ``figure_``.
         """
         if kind not in ("matrix", "graph"):
             raise ValueError(f"kind must be 'matrix' or 'graph', found {kind!r}.")

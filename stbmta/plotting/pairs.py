@@ -21,6 +21,7 @@ class PairsDisplay:
     distances : ndarray of shape (B, B)
         Squared MMD; negative estimates count as 0.
     labels : ndarray of shape (B,)
+        Names of the bags.
     pvalues : ndarray of shape (B, B), optional
         Corrected for the number of pairs.
     alpha : float, default=0.05
@@ -56,7 +57,9 @@ class PairsDisplay:
         pairs : stbmta.pairs.PairPValues
             Tests of equal means.
         correction : str, default="holm"
+            How p-values are corrected for the number of pairs.
         alpha : float, default=0.05
+            Level of the tests.
         """
         return cls(pairs.distances, pairs.labels, pairs.corrected(correction), alpha)
 
@@ -66,10 +69,12 @@ class PairsDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
 
         Returns
         -------
         self
+            With ``ax_`` and ``figure_``.
         """
         self.figure_, self.ax_ = axes(ax, (5.6, 4.6))
         clipped = np.maximum(self.distances, 0.0)

@@ -23,7 +23,9 @@ class ShrinkageDisplay:
     Parameters
     ----------
     naive, estimate : ndarray of shape (B, 2)
+        Places of both in the picture.
     labels : ndarray of shape (B,)
+        Names of the bags.
     explained : float
         The share of the variance of the naive means that the two directions carry; nan if they are all equal.
 
@@ -54,6 +56,7 @@ class ShrinkageDisplay:
         Parameters
         ----------
         estimator : any estimator of the package
+            Fitted.
         """
         s = estimator.statistics_
         if s.means is not None:
@@ -71,10 +74,12 @@ class ShrinkageDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
 
         Returns
         -------
         self
+            With ``ax_`` and ``figure_``.
         """
         self.figure_, self.ax_ = axes(ax, (5.2, 4.4))
         moved = self.estimate - self.naive

@@ -19,6 +19,7 @@ class CoveringDisplay:
     Parameters
     ----------
     profile : stbmta.theory.covering.CoveringProfile
+        Covering numbers over the radius.
     certified : bool
         Whether the points are the means themselves. Naive means lie farther apart than the means.
 
@@ -45,6 +46,7 @@ class CoveringDisplay:
         Parameters
         ----------
         points : array-like of shape (B, d)
+            The means.
         radii : array-like, optional
             From the smallest to the largest distance of two points by default.
         """
@@ -57,7 +59,9 @@ class CoveringDisplay:
         Parameters
         ----------
         estimator : any estimator of the package
+            Fitted.
         radii : array-like, optional
+            From small to large by default.
         """
         return cls(_profile(estimator.means_, radii), certified=False)
 
@@ -67,10 +71,12 @@ class CoveringDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
 
         Returns
         -------
         self
+            With ``ax_`` and ``figure_``.
         """
         self.figure_, self.ax_ = axes(ax, (5.2, 3.8))
         p = self.profile
@@ -106,8 +112,11 @@ class ThresholdDisplay:
     taus : ndarray
         Squared distances over the squared error of the naive mean.
     type_1, type_2 : ndarray
+        Probabilities of both errors at each of them.
     zeta, alpha : float
+        Threshold and level of the tests.
     n_bags, dim : float
+        Number of bags, and dimension of the points.
 
     Attributes
     ----------
@@ -147,7 +156,9 @@ class ThresholdDisplay:
         Parameters
         ----------
         n_bags, dim : float
+            Number of bags, and dimension of the points.
         alpha : float, default=0.05
+            Level of the tests.
         zeta : float, optional
             By default the threshold at the smallest tau for which both errors are at most `alpha`,
             :func:`stbmta.theory.gaussian.exact_tau`.
@@ -169,10 +180,12 @@ class ThresholdDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
 
         Returns
         -------
         self
+            With ``ax_`` and ``figure_``.
         """
         self.figure_, self.ax_ = axes(ax, (5.4, 3.8))
         self.ax_.plot(

@@ -24,6 +24,7 @@ class WeightsDisplay:
     distances : ndarray of shape (B, B)
         Squared distances of the naive means; they order the bags.
     labels : ndarray of shape (B,)
+        Names of the bags.
 
     Attributes
     ----------
@@ -52,6 +53,7 @@ class WeightsDisplay:
         Parameters
         ----------
         estimator : any estimator of the package
+            Fitted.
         """
         s, W = estimator.statistics_, estimator.weights_
         if W.shape[1] != len(s):
@@ -66,10 +68,12 @@ class WeightsDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
 
         Returns
         -------
         self
+            With ``ax_`` and ``figure_``.
         """
         self.figure_, self.ax_ = axes(ax, (5.6, 4.6))
         self.order_ = order = similarity_order(self.distances)

@@ -22,6 +22,7 @@ class WitnessDisplay:
     grid : ndarray of shape (m,) or (m, m, 2)
         Points on the line, or on the plane that is drawn.
     witness : ndarray of shape (m,) or (m, m)
+        Values of the function there.
     points : tuple of ndarray
         The points of both bags in the coordinates of the grid.
     labels : tuple
@@ -64,7 +65,9 @@ class WitnessDisplay:
         Parameters
         ----------
         estimator : any estimator of the package
+            Fitted.
         first, second : labels of bags
+            Labels of both bags.
         resolution : int, default=60
             Points of the grid in each direction.
         """
@@ -80,8 +83,11 @@ class WitnessDisplay:
         Parameters
         ----------
         means : KernelMeans
+            Embeddings of the bags.
         first, second : labels
+            Labels of both bags.
         resolution : int, default=60
+            Points of the grid in each direction.
         """
         labels = means.labels.tolist()
         for label in (first, second):
@@ -118,10 +124,12 @@ class WitnessDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
 
         Returns
         -------
         self
+            With ``ax_`` and ``figure_``.
         """
         self.figure_, self.ax_ = axes(ax, (5.4, 4.2))
         names = [label_text(label) for label in self.labels]
