@@ -18,8 +18,9 @@ METHOD, OUTPUT = "Method", "Output"
 _SCALES = 10.0
 # Beyond this width, and its inverse, squares of bandwidths leave the range of floating point numbers.
 _LEAST_WIDTH = 1e-150
-# Up to so many points kernel values take seconds.
+# Up to so many points kernel values take seconds; a wait of so many seconds is announced.
 _MANY_POINTS = 20_000
+_LONG = 10.0
 
 
 class KernelName(StrEnum):
@@ -160,10 +161,11 @@ def _tell_cost(table: Table) -> None:
 
     bags = table.bags
     job = Job(kind="kernel", n_bags=len(bags), n_points=len(bags.data), dim=bags.dim)
-    minutes = plan_compute(job).seconds / 60
-    if minutes > 1:
+    seconds = plan_compute(job).seconds
+    if seconds > _LONG:
+        time = f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
         note(
-            f"kernel values between all {len(bags.data)} rows take about {minutes:.0f} minutes, and choosing "
+            f"kernel values between all {len(bags.data)} rows take about {time}, and choosing "
             f"parameters takes them several times; stbmta plan-compute --bags {len(bags)} --points "
             f"{len(bags.data)} --dim {bags.dim} tells what random features (stbmta.scale, from Python) or the linear "
             "kernel would cost"

@@ -142,7 +142,7 @@ def plain_ticks(axis: Any) -> None:
     powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
     choices = [np.sort(np.outer(powers, steps).ravel()) for steps in ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0))]
     # In a narrow range equal steps do.
-    choices.append(MaxNLocator(5).tick_values(low, high))
+    choices.append(np.asarray(MaxNLocator(5).tick_values(low, high)))
     inside = [ticks[(low <= ticks) & (ticks <= high)] for ticks in choices]
     ticks = next((ticks for ticks in inside if len(ticks) >= 3), inside[-1])
     ticks = ticks[:: -(-len(ticks) // 8)]
