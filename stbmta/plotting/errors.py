@@ -107,7 +107,7 @@ class ErrorBySizeDisplay:
             line.set_markevery([] if equal else None)
         if equal:
             self.ax_.set_xlim(*centers)
-            self.ax_.xaxis.get_major_locator().set_params(integer=True)
+            self.ax_.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
         else:
             self.ax_.set_xscale("log")
             plain_ticks(self.ax_.xaxis)
