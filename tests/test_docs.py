@@ -17,7 +17,7 @@ generate = importlib.import_module("generate")
 
 # What numpydoc asks for and this package does not do everywhere, and why. Of 550 docstrings:
 # - ES01, EX01, SA01: an extended summary, an example and a "See Also" for every method; some hundred would say nothing.
-# - PR07, RT01, RT03 (about 500 times): a description beside the type of a parameter or result. `n_threads`, `kernel`,
+# - PR07, RT01, RT03 (about 450 times): a description beside the type of a parameter or result. `n_threads`, `kernel`,
 #   `seed` and the like mean the same everywhere, and "Return the ..." in the summary describes the result. The pictures
 #   and the demo, which people come to first, have them all: see STRICT.
 # - PR04 (100): "s, variance, alpha : as in certify" has no type of its own.
