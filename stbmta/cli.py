@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from . import (
+    __version__,
     cli_about,
     cli_bench,
     cli_compare,
@@ -16,6 +17,7 @@ from . import (
     cli_validate,
 )
 from .cli_errors import ClearErrors
+from .cli_help import PlainHelp, plain_help
 
 __all__ = ["app", "main"]
 
@@ -29,10 +31,20 @@ app = typer.Typer(
 )
 
 
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        print(f"stbmta {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error. Works with every command.")
+    ] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version and exit.", callback=_tell_version, is_eager=True),
     ] = False,
 ) -> None:
     """Estimate many means at once: test which bags are similar, shrink each mean toward its neighbors."""
@@ -61,7 +73,7 @@ for module in (
 
 
 def _arrange() -> None:
-    """Put every command into its group."""
+    """Put every command into its group, and make its help plain."""
     panel = {name: group for group, names in _GROUPS.items() for name in names}
     place = {name: k for k, name in enumerate(panel)}
 
@@ -69,10 +81,16 @@ def _arrange() -> None:
         assert command.callback is not None
         return command.name or command.callback.__name__
 
+    commands = list(app.registered_commands)
     for command in app.registered_commands:
         command.rich_help_panel = panel.get(name_of(command))
     for group in app.registered_groups:
         group.rich_help_panel = panel.get(str(group.name))
+        assert group.typer_instance is not None
+        commands += group.typer_instance.registered_commands
+    for command in commands:
+        command.cls = PlainHelp
+        command.help = plain_help(command.help or command.callback.__doc__ or "")
     app.registered_commands.sort(key=lambda command: place.get(name_of(command), len(place)))
 
 

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from .cli_output import print_json
+from .cli_output import PICTURES, check_targets, print_json, write_figure
 
 __all__ = ["register"]
 
@@ -36,7 +36,10 @@ def demo(
     dataset: Annotated[str, typer.Option(help="fair, randhie or digits.")] = "fair",
     trials: Annotated[int, typer.Option(min=2, help="How often small bags are drawn.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
-    out: Annotated[Path, typer.Option(help="Where to save the picture.")] = Path("stbmta-demo.png"),
+    out: Annotated[Path, typer.Option(help="Where to save the picture: .png, .pdf or .svg.")] = Path(
+        "stbmta-demo.png"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Replace a picture that exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Compare every method on real data: draw small bags from large groups, and estimate the groups' means.
@@ -49,9 +52,10 @@ def demo(
 
     if dataset not in DATASETS:
         raise ValueError(f"there is no data set {dataset!r}; choose one of {', '.join(DATASETS)}.")
+    check_targets({"--out": (out, PICTURES)}, force)
     with progress_bar("drawing bags", 2 * trials) as advance:
         results = run_demo(dataset, trials, seed, advance)
-    draw(results, f"{dataset}: {DATASETS[dataset][2]}", out)
+    write_figure(draw(results, f"{dataset}: {DATASETS[dataset][2]}"), out)
     if as_json:
         print_json({what: result.to_frame().to_dict("index") for what, result in results.items()})
         return
@@ -72,7 +76,10 @@ def demo(
 def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Tell versions, threads, cache and vector width."""
+    """Tell versions, threads, cache and vector width.
+
+    Example: stbmta info --json
+    """
     import importlib.metadata
     import platform
 
@@ -102,7 +109,10 @@ def info(
 
 
 def warmup() -> None:
-    """Compile everything now, so that the first estimate does not wait."""
+    """Compile everything now, so that the first estimate does not wait.
+
+    Example: stbmta warmup
+    """
     from .warmup import warmup as compile_all
 
     print(f"compiled in {compile_all():.1f} s")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .cli_output import print_json
+from .cli_output import PICTURES, check_targets, print_json, write_figure
 
 if TYPE_CHECKING:
     from stbmta.benchmarks.report import Bench
@@ -41,9 +41,10 @@ def bench(
     threads: Annotated[str, typer.Option(help="Numbers of threads, as 1,2.")] = "1,2",
     quick: Annotated[bool, typer.Option("--quick", help="Small workloads, once: rough figures.")] = False,
     rounds: Annotated[int | None, typer.Option(min=1, help="The best of so many counts.")] = None,
-    out: Annotated[Path, typer.Option(help="Where to save the picture of growth.")] = Path(
-        "stbmta-bench.png"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Where to save the picture of growth: .png, .pdf or .svg.")
+    ] = Path("stbmta-bench.png"),
+    force: Annotated[bool, typer.Option("--force", help="Replace a picture that exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Race this package against what one would use instead, and against the limits of the machine.
@@ -57,15 +58,14 @@ def bench(
 
     from stbmta.benchmarks import growth, report
 
-    from .files import atomic_write
-
     names = [name for text in work or [] for name in text.split(",")]
+    if not names:  # single races leave no picture
+        check_targets({"--out": (out, PICTURES)}, force)
     note = (lambda what: print(what, file=sys.stderr)) if sys.stderr.isatty() else (lambda what: None)
     with redirect_stdout(sys.stderr):  # some peers talk while they compile
         found = report.run(names, _numbers(threads), quick=quick, rounds=rounds, advance=note)
     if found.growth:
-        with atomic_write(out, "wb") as file:
-            growth.draw(found.growth).savefig(file, dpi=150, format="png")
+        write_figure(growth.draw(found.growth), out)
     if as_json:
         print_json(found.to_dict())
         return

@@ -1,6 +1,7 @@
 """Which columns of a user's table are features, which rows can be used, and the bags they make."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -11,7 +12,11 @@ from .bags import Bags
 from .cli_read import text_columns
 from .inputs import check_column
 
-__all__ = ["bags_of", "chosen_columns", "numeric_columns"]
+__all__ = ["bags_of", "check_magnitudes", "chosen_columns", "numeric_columns"]
+
+# What a column of row numbers is called; pandas names a column without a name "Unnamed: 0".
+_UNNAMED = re.compile(r"Unnamed: \d+|")
+_INDEX = re.compile(r"(?i)index|level_0|id|rows?|row[ _]?(id|names?|numbers?)|rownames?")
 
 
 def chosen_columns(wanted: list[str], present: list[str]) -> list[str]:
@@ -35,6 +40,8 @@ def chosen_columns(wanted: list[str], present: list[str]) -> list[str]:
             found += fitting
         else:
             check_column(name, present)
+    if wanted and not found:
+        raise KeyError(f"{', '.join(wanted)!r} names no column. Columns: {', '.join(map(repr, present))}.")
     return list(dict.fromkeys(found))
 
 
@@ -79,6 +86,11 @@ def bags_of(
         )
     frame = frame.loc[_complete_rows(frame, keys, [*names, *categories], drop_missing, tell)]
     features = frame[names].astype(np.float64)
+    check_magnitudes(
+        features.to_numpy(),
+        names,
+        lambda row: f"row {frame.index[row] + 1} (rows count from 1 below the names)",
+    )
     if categories:
         shares = pd.get_dummies(frame[categories], columns=categories, dtype=np.float64)
         features = pd.concat([features, shares], axis=1)
@@ -94,6 +106,37 @@ def bags_of(
         labels = np.empty(len(frame), dtype=object)
         labels[:] = list(zip(*(group.tolist() for group in groups), strict=True))
     return Bags.from_groups(features.to_numpy(), labels, list(features.columns))
+
+
+def check_magnitudes(
+    values: npt.NDArray[Any], columns: Sequence[str], name_row: Callable[[int], str]
+) -> None:
+    """Refuse infinite numbers, and numbers so large that the sum of their squares is not finite.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, d)
+    columns : sequence of str
+    name_row : callable
+        Turns the number of a row into words.
+
+    Examples
+    --------
+    >>> check_magnitudes(np.array([[1.0, 1e200]]), ["a", "b"], lambda row: f"row {row + 1}")
+    Traceback (most recent call last):
+    ...
+    ValueError: row 1 holds 1e+200 in column 'b'; beyond 9.5e+153 squares overflow. Correct it, ...
+    """
+    limit = np.sqrt(np.finfo(np.float64).max / max(values.size, 1))
+    beyond = np.abs(values) > limit
+    if beyond.any():
+        row, column = (int(k) for k in np.argwhere(beyond)[0])
+        found = values[row, column]
+        why = f"; beyond {limit:.2g} squares overflow" if np.isfinite(found) else ", which has no mean"
+        raise ValueError(
+            f"{name_row(row)} holds {found:g} in column {columns[column]!r}{why}. Correct it, or take another unit; "
+            "an empty cell counts as missing."
+        )
 
 
 def _labels(values: Any) -> Any:
@@ -124,7 +167,8 @@ def numeric_columns(
     """
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-    found, text, counters, empty = [], [], [], []
+    found: list[str] = []
+    text, counters, empty = [], [], []
     for name in [column for column in frame.columns if column not in taken] if wanted is None else wanted:
         column = frame[name]
         if not (is_numeric_dtype(column.dtype) or is_bool_dtype(column.dtype)):
@@ -134,31 +178,48 @@ def numeric_columns(
             text.append(name)
         elif wanted is None and column.isna().all():
             empty.append(name)
-        elif wanted is None and _counts_rows(column):
+        elif wanted is None and _counts_rows(column, first=name == frame.columns[0]):
             counters.append(name)
         else:
             found.append(name)
+    if not found:  # what counts may be what is measured
+        found = [name for name in counters if not _UNNAMED.fullmatch(name)]
+        counters = [name for name in counters if name not in found]
     for names, why in ((text, "not numbers"), (counters, "row numbers"), (empty, "no values")):
         if names:
             tell(f"left out {', '.join(names)} ({why})")
     return found
 
 
-def _counts_rows(column: Any) -> bool:
-    """Tell whether a column only numbers the rows, as an index written to a file does."""
+def _counts_rows(column: Any, *, first: bool) -> bool:
+    """Tell whether a column only numbers the rows, as an index written to a file does.
+
+    It stands first, or is named like an index, and counts 0, 1, 2, ... or 1, 2, 3, ...; a first column without a name
+    may hold the numbers in any order, since rows may have been sorted or drawn before they were written.
+    """
     values = column.to_numpy()
     if values.dtype.kind not in "iu" or len(values) < 3:
         return False
-    return values[0] in (0, 1) and bool((np.diff(values) == 1).all())
+    unnamed = _UNNAMED.fullmatch(column.name)
+    if first and unnamed:
+        return len(np.unique(values)) == len(values)
+    in_order = values[0] in (0, 1) and bool((np.diff(values) == 1).all())
+    return in_order and bool(first or unnamed or _INDEX.fullmatch(column.name))
 
 
 def _check_stray_text(name: str, column: Any) -> None:
-    """Refuse a column of numbers with a few cells that are none, naming the first."""
+    """Refuse a column of numbers with a few cells that are none, naming the first, and one with decimal commas."""
     import pandas as pd
 
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return
-    numbers = pd.to_numeric(column.astype(str), errors="coerce")
+    cells = column.astype(str)
+    if column.notna().any() and cells[column.notna()].str.fullmatch(r"\s*[-+]?\d+,\d+\s*").all():
+        raise ValueError(
+            f"column {name!r} holds numbers with commas ({next(iter(column.dropna()))!r}). If the comma is the decimal "
+            "point, say so with --decimal ,; if it groups digits, take it out; or choose other --columns."
+        )
+    numbers = pd.to_numeric(cells, errors="coerce")
     stray = numbers.isna() & column.notna()
     if 0 < stray.sum() < numbers.notna().sum():
         row = int(np.flatnonzero(stray)[0])

@@ -7,13 +7,15 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from .cli_help import PlainFlags
+
 __all__ = ["ClearErrors"]
 
 # What the package raises when it is given something it cannot use.
 _BAD_INPUT = (ValueError, KeyError, TypeError, OSError, ModuleNotFoundError)
 
 
-class ClearErrors(TyperGroup):
+class ClearErrors(PlainFlags, TyperGroup):
     """Commands whose errors are one line on standard error: exit code 2 for bad input, 1 for our mistakes.
 
     ``--debug``, anywhere on the command line, shows the traceback instead.

@@ -16,6 +16,11 @@ METHOD, OUTPUT = "Method", "Output"
 
 # Columns whose standard deviations differ by more than this do not count alike; say so.
 _SCALES = 10.0
+# Beyond this width, and its inverse, squares of bandwidths leave the range of floating point numbers.
+_LEAST_WIDTH = 1e-150
+# Up to so many points kernel values take seconds; a wait of so many seconds is announced.
+_MANY_POINTS = 20_000
+_LONG = 10.0
 
 
 class KernelName(StrEnum):
@@ -37,11 +42,21 @@ KernelOption = Annotated[
     ),
 ]
 BandwidthOption = Annotated[
-    str,
-    typer.Option(help="Width of rbf and laplacian: a number, 'median' or 'std'.", rich_help_panel=METHOD),
+    str | None,
+    typer.Option(
+        help="Width of rbf and laplacian: a number, 'median' (the default) or 'std'.",
+        show_default=False,
+        rich_help_panel=METHOD,
+    ),
 ]
 DegreeOption = Annotated[
-    int, typer.Option(min=1, help="Power of the polynomial kernel.", rich_help_panel=METHOD)
+    int | None,
+    typer.Option(
+        min=1,
+        help="Power of the polynomial kernel; 3 by default.",
+        show_default=False,
+        rich_help_panel=METHOD,
+    ),
 ]
 ZetaOption = Annotated[
     float | None,
@@ -76,25 +91,42 @@ JsonOption = Annotated[
 ]
 
 
-def make_kernel(name: KernelName, bandwidth: str, degree: int) -> Kernel:
+def make_kernel(name: KernelName, bandwidth: str | None, degree: int | None) -> Kernel:
     """Return the kernel that the options describe."""
-    width: Any = bandwidth
-    if bandwidth not in ("median", "std"):
-        try:
-            width = float(bandwidth)
-        except ValueError:
-            raise ValueError(
-                f"--bandwidth must be a positive number, 'median' or 'std'; found {bandwidth!r}."
-            ) from None
+    has_width = name in (KernelName.rbf, KernelName.laplacian)
+    if bandwidth is not None and not has_width:
+        raise ValueError(
+            f"--bandwidth has no meaning for the kernel {name.value}; it is for rbf and laplacian."
+        )
+    if degree is not None and name is not KernelName.polynomial:
+        raise ValueError(f"--degree has no meaning for the kernel {name.value}; it is for polynomial.")
     if name is KernelName.linear:
         return Linear()
     if name is KernelName.polynomial:
-        return Polynomial(degree)
+        return Polynomial(3 if degree is None else degree)
+    width = _width("median" if bandwidth is None else bandwidth)
     return RBF(width) if name is KernelName.rbf else Laplacian(width)
 
 
+def _width(text: str) -> Any:
+    if text in ("median", "std"):
+        return text
+    try:
+        width = float(text)
+    except ValueError:
+        raise ValueError(
+            f"--bandwidth must be a positive number, 'median' or 'std'; found {text!r}."
+        ) from None
+    if 0 < width < _LEAST_WIDTH or 1 / _LEAST_WIDTH < width < np.inf:
+        raise ValueError(
+            f"--bandwidth {width:g} is out of reach: its square is not an ordinary floating point number. Take one "
+            f"between {_LEAST_WIDTH:g} and {1 / _LEAST_WIDTH:g}."
+        )
+    return width
+
+
 def look_at(table: Table, kernel: Kernel) -> None:
-    """Say what in the data may surprise."""
+    """Say what in the data may surprise; refuse a kernel that overflows on them."""
     if len(table.bags) == 1:
         note("there is only one bag, so there is nothing to learn from others")
     spread = table.bags.data.std(axis=0, dtype=np.float64)
@@ -105,6 +137,39 @@ def look_at(table: Table, kernel: Kernel) -> None:
                 f"{table.columns[largest]} varies {spread[largest] / spread[smallest]:.0f} times as much as "
                 f"{table.columns[smallest]} and decides who is similar; --standardize makes all columns count alike"
             )
+    if isinstance(kernel, Polynomial):
+        _check_powers(table, kernel)
+    if not isinstance(kernel, Linear) and len(table.bags.data) > _MANY_POINTS:
+        _tell_cost(table)
+
+
+def _check_powers(table: Table, kernel: Polynomial) -> None:
+    data = table.bags.data
+    longest = data[[int(np.argmax(Linear().diagonal(data)))]].astype(np.float64)
+    with np.errstate(over="ignore"):
+        value = float(kernel.diagonal(longest)[0]) ** 2 * len(data) ** 2
+    if not np.isfinite(value):
+        raise ValueError(
+            f"the polynomial kernel of degree {kernel.degree} overflows on these data; take a smaller --degree, "
+            "or --standardize."
+        )
+
+
+def _tell_cost(table: Table) -> None:
+    """Warn of a long wait: kernel values between all points grow with the square of their number."""
+    from .scale.cost import Job, plan_compute
+
+    bags = table.bags
+    job = Job(kind="kernel", n_bags=len(bags), n_points=len(bags.data), dim=bags.dim)
+    seconds = plan_compute(job).seconds
+    if seconds > _LONG:
+        time = f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+        note(
+            f"kernel values between all {len(bags.data)} rows take about {time}, and choosing "
+            f"parameters takes them several times; stbmta plan-compute --bags {len(bags)} --points "
+            f"{len(bags.data)} --dim {bags.dim} tells what random features (stbmta.scale, from Python) or the linear "
+            "kernel would cost"
+        )
 
 
 def label_text(label: Any) -> str:

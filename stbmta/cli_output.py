@@ -3,16 +3,27 @@
 import json
 import math
 import os
-from collections.abc import Mapping
+import warnings
+from collections.abc import Container, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
+from .cli_source import note
 from .files import atomic_write
 
-__all__ = ["check_targets", "print_json", "print_table", "write_arrays", "write_figure", "write_table"]
+__all__ = [
+    "check_targets",
+    "free_name",
+    "print_json",
+    "print_table",
+    "save_figure",
+    "write_arrays",
+    "write_figure",
+    "write_table",
+]
 
 TABLES = (".csv", ".csv.gz", ".tsv", ".parquet", ".npz")
 MATRICES = (".npz", ".parquet")
@@ -21,10 +32,29 @@ PAGES = (".html",)
 
 # Labels longer than this may take several lines where other columns need the room.
 _WIDEST = 24
+# A wide table is cut into so many pieces, one under the other.
+_MOST_PIECES = 3
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return a name for a column of ours that none of the user's columns has.
+
+    Examples
+    --------
+    >>> free_name("size", ["city", "size"]), free_name("size", ["city"])
+    ('bag_size', 'size')
+    """
+    while name in taken:
+        name = f"bag_{name}"
+    return name
 
 
 def check_targets(
-    targets: Mapping[str, tuple[Path | None, tuple[str, ...]]], force: bool, source: str = ""
+    targets: Mapping[str, tuple[Path | None, tuple[str, ...]]],
+    force: bool,
+    source: str = "",
+    *,
+    as_json: bool = False,
 ) -> None:
     """Refuse, before any work, files that cannot or must not be written.
 
@@ -36,14 +66,18 @@ def check_targets(
         Existing files may be replaced.
     source : str
         The file the data come from, which stays.
+    as_json : bool
+        JSON goes to standard output, so nothing else may.
     """
     seen: dict[Path, str] = {}
     for option, (path, endings) in targets.items():
         if path is None:
             continue
         if str(path) == "-":
-            if option != "--out":
-                raise ValueError(f"{option} needs a file; only --out can go to standard output (-).")
+            if endings is not TABLES:
+                raise ValueError(f"{option} needs a file; only a table can go to standard output (-).")
+            if as_json:
+                raise ValueError(f"--json and {option} - both want standard output; choose one.")
             continue
         if not path.name.lower().endswith(endings):
             close = get_close_matches(path.suffix.lower(), endings, n=1)
@@ -92,7 +126,20 @@ def write_arrays(arrays: Mapping[str, Any], path: Path) -> None:
 def write_figure(figure: Any, path: Path) -> None:
     """Save a matplotlib figure in the format of the file's name."""
     with atomic_write(path) as file:
-        figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
+        save_figure(figure, file, path.suffix[1:].lower(), 150)
+
+
+def save_figure(figure: Any, file: IO[bytes], kind: str, dpi: int) -> None:
+    """Draw a figure into an open file; letters that the font lacks, drawn as boxes, are worth one remark."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        figure.savefig(file, format=kind, dpi=dpi)
+    missing = [one for one in caught if "missing from font" in str(one.message)]
+    if missing:
+        note("the font of pictures lacks some letters of the names; boxes stand for them")
+    for one in caught:
+        if one not in missing:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 def print_json(content: Any) -> None:
@@ -122,40 +169,84 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def print_table(frame: Any, *, rows: int = 40, wrap_last: bool = False) -> None:
-    """Print a pandas data frame as a table; columns that do not fit, and later rows, are left out and counted.
+def print_table(
+    frame: Any, *, rows: int = 40, repeat: int = 0, pairs: int = 0, wrap_last: bool = False
+) -> None:
+    """Print a pandas data frame as a table, cut into pieces of columns that fit side by side.
 
-    The last column may be text of any length: with `wrap_last` it is shown in several lines.
+    At most three pieces are shown; columns and rows beyond are counted.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    rows : int, default=40
+        Show so many.
+    repeat : int, default=0
+        The first columns, which say what a row is about, stand in front of each piece.
+    pairs : int, default=0
+        The last columns come in so many pairs, which stay together.
+    wrap_last : bool, default=False
+        The last column may be text of any length: one piece, with that column in several lines.
     """
-    from rich.box import SIMPLE_HEAD
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text  # labels are the user's; square brackets in them are not markup
 
     console = Console(width=None if os.isatty(1) else 120)
     shown = frame.iloc[:rows]
-    cells = [[_cell(value) for value in shown[name].tolist()] for name in shown.columns]
+    cells = [[_cell(value) for value in shown.iloc[:, k].tolist()] for k in range(shown.shape[1])]
     widths = [
         max(len(str(name)), *map(len, column)) + 3 for name, column in zip(shown.columns, cells, strict=True)
     ]
-    fitting = max(1, int(np.searchsorted(np.cumsum(widths), console.width - 1)))
-    if wrap_last:
-        fitting = len(widths)
-    table = Table(box=SIMPLE_HEAD)
-    for k, (name, kind) in enumerate(list(zip(shown.columns, shown.dtypes, strict=True))[:fitting]):
-        folds = wrap_last and (k == len(widths) - 1 or widths[k] > _WIDEST)
-        side: Any = "right" if kind.kind in "fiub" else "left"
-        table.add_column(Text(str(name)), justify=side, no_wrap=not folds, overflow="fold")
-    for row in zip(*cells[:fitting], strict=True):
-        table.add_row(*map(Text, row))
-    console.print(table)
+    pieces = [list(range(len(widths)))] if wrap_last else _pieces(widths, repeat, pairs, console.width - 1)
+    for piece in pieces[:_MOST_PIECES]:
+        folding = {k for k in piece if widths[k] > _WIDEST and (wrap_last or k < repeat)}
+        if sum(widths[k] for k in piece) < console.width:
+            folding = set()
+        console.print(_table(shown, cells, piece, folding | ({len(widths) - 1} if wrap_last else set())))
     left_out = []
     if len(frame) > rows:
         left_out.append(f"{len(frame) - rows} more rows")
-    if len(widths) > fitting:
-        left_out.append(f"{len(widths) - fitting} more columns")
+    hidden = sum(len(piece) - repeat for piece in pieces[_MOST_PIECES:])
+    if hidden:
+        left_out.append(f"{hidden} more columns")
     if left_out:
         console.print(f"({' and '.join(left_out)}; --out FILE writes all)")
+
+
+def _pieces(widths: list[int], repeat: int, pairs: int, room: int) -> list[list[int]]:
+    """Share out columns among pieces, each with the first columns in front and at least one other, or pair of others.
+
+    Examples
+    --------
+    >>> _pieces([5, 9, 9, 9, 9], 1, 0, 25), _pieces([5, 9, 9, 9], 1, 1, 25)
+    ([[0, 1, 2], [0, 3, 4]], [[0, 1], [0, 2, 3]])
+    """
+    front, single = list(range(repeat)), len(widths) - 2 * pairs
+    left = room - sum(min(widths[k], _WIDEST) for k in front)
+    groups = [[k] for k in range(repeat, single)] + [[k, k + 1] for k in range(single, len(widths), 2)]
+    pieces: list[list[int]] = []
+    used = room
+    for group in groups:
+        width = sum(widths[k] for k in group)
+        if used + width > left:
+            pieces.append([*front])
+            used = 0
+        pieces[-1] += group
+        used += width
+    return pieces or [front]
+
+
+def _table(shown: Any, cells: list[list[str]], piece: list[int], folding: set[int]) -> Any:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text  # labels are the user's; square brackets in them are not markup
+
+    table = Table(box=SIMPLE_HEAD)
+    for k in piece:
+        side: Any = "right" if shown.dtypes.iloc[k].kind in "fiub" else "left"
+        table.add_column(Text(str(shown.columns[k])), justify=side, no_wrap=k not in folding, overflow="fold")
+    for row in zip(*(cells[k] for k in piece), strict=True):
+        table.add_row(*map(Text, row))
+    return table
 
 
 def _cell(value: Any) -> str:

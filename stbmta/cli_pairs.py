@@ -74,8 +74,8 @@ def register(app: typer.Typer) -> None:
 def neighbors(
     source: Source,
     kernel: KernelOption = KernelName.linear,
-    bandwidth: BandwidthOption = "median",
-    degree: DegreeOption = 3,
+    bandwidth: BandwidthOption = None,
+    degree: DegreeOption = None,
     zeta: ZetaOption = None,
     seed: SeedOption = 0,
     out: OutOption = None,
@@ -86,14 +86,15 @@ def neighbors(
     """Tell which bags are similar: the neighbors of each bag, nearest first.
 
     Bag j is a neighbor of bag i if their squared distance, made unbiased, is at most zeta times the squared
-    error of the naive mean of i.
+    error of the naive mean of i. Without --zeta, the threshold is the one for which the plain average over neighbors
+    predicts points held out best, as in estimate --method stb-0.
 
     Examples:
       stbmta neighbors penguins.csv --by species,island --drop-missing
       stbmta neighbors data.csv --by sensor --zeta 1 -o pairs.csv --plot graph.png
     """
     targets = {"--out": (out, output.TABLES), "--plot": (plot, output.PICTURES)}
-    output.check_targets(targets, force, source.data)
+    output.check_targets(targets, force, source.data, as_json=as_json)
     chosen = make_kernel(kernel, bandwidth, degree)
     with working("reading"):
         table = source.read()
@@ -104,7 +105,8 @@ def neighbors(
 
     with working(f"comparing {len(table.bags)} bags"):
         s = bag_statistics(table.bags, chosen)
-        threshold = tune_stb(table.bags, s.kernel, rng=seed).zeta if zeta is None else zeta
+        # Neighbors with full weight: a gamma chosen along with zeta could make any threshold do.
+        threshold = tune_stb(table.bags, s.kernel, gamma=0.0, rng=seed).zeta if zeta is None else zeta
         tests = similar(s, threshold)
     frame = _neighbor_pairs(table, s, tests, threshold)
     if out is not None:
@@ -137,8 +139,8 @@ def neighbors(
 def mmd(
     source: Source,
     kernel: KernelOption = KernelName.rbf,
-    bandwidth: BandwidthOption = "median",
-    degree: DegreeOption = 3,
+    bandwidth: BandwidthOption = None,
+    degree: DegreeOption = None,
     pvalues: Annotated[
         PValues, typer.Option(help="How to compute p-values of equal embeddings.", rich_help_panel=METHOD)
     ] = PValues.chi_square,
@@ -165,11 +167,8 @@ def mmd(
       stbmta mmd data.csv --by city --correction fdr_bh -o pairs.csv --plot mmd.png
       stbmta mmd data.csv --by city --pvalues permutation --permutations 9999
     """
-    output.check_targets(
-        {"--out": (out, output.TABLES), "--plot": (plot, output.PICTURES)}, force, source.data
-    )
-    if as_json and out is not None and str(out) == "-":
-        raise ValueError("--json and --out - both want standard output; choose one.")
+    targets = {"--out": (out, output.TABLES), "--plot": (plot, output.PICTURES)}
+    output.check_targets(targets, force, source.data, as_json=as_json)
     if not 0 < alpha < 1:
         raise ValueError(f"--alpha must be above 0 and below 1; found {alpha:g}.")
     chosen = make_kernel(kernel, bandwidth, degree)
@@ -215,10 +214,10 @@ def mmd(
     elif out is None or str(out) != "-":
         if pvalues is not PValues.none:
             print(
-                f"{int(frame['differ'].sum())} of {len(frame)} pairs differ at level {alpha:g} "
+                f"{_differing(pairs, correction.value, alpha)} of {len(frame)} pairs differ at level {alpha:g} "
                 f"({pvalues.value}, corrected by {correction.value})"
             )
-        output.print_table(frame)
+        output.print_table(frame, repeat=2 * len(table.keys))
 
 
 def _pairs(table: Table, kernel: Kernel, how: PValues, permutations: int, seed: int) -> Any:
@@ -235,24 +234,34 @@ def _pairs(table: Table, kernel: Kernel, how: PValues, permutations: int, seed: 
     return pair_pvalues(table.bags, kernel, method=method, n_permutations=permutations, rng=seed)
 
 
+def _differing(pairs: Any, correction: str, alpha: float) -> int:
+    corrected = pairs.corrected(correction)
+    return int((corrected[np.triu_indices(len(corrected), 1)] <= alpha).sum())
+
+
 def _pair_rows(table: Table, pairs: Any, how: PValues, correction: str, alpha: float) -> Any:
     """Return one row a pair, the most different first."""
     import pandas as pd
 
     i, j = np.triu_indices(len(table.bags), 1)
-    columns = {
-        **table.label_columns(table.bags.labels[i]),
-        **table.label_columns(table.bags.labels[j], "_other"),
-    }
-    columns["mmd2"] = pairs.distances[i, j]
-    if how is PValues.none:
-        return pd.DataFrame(columns).sort_values("mmd2", ascending=False, kind="stable", ignore_index=True)
-    corrected = pairs.corrected(correction)[i, j]
-    frame = pd.DataFrame(
-        {**columns, "pvalue": pairs.pvalues[i, j], "corrected": corrected, "differ": corrected <= alpha}
+    figures = {"mmd2": pairs.distances[i, j]}
+    order = np.argsort(-figures["mmd2"], kind="stable")
+    if how is not PValues.none:
+        corrected = pairs.corrected(correction)[i, j]
+        figures |= {"pvalue": pairs.pvalues[i, j], "corrected": corrected, "differ": corrected <= alpha}
+        order = np.lexsort((-figures["mmd2"], figures["pvalue"]))
+    columns = _labels_of_pairs(table, i[order], j[order], "_other")
+    return pd.DataFrame(
+        columns | {output.free_name(name, columns): values[order] for name, values in figures.items()}
     )
-    order = np.lexsort((-frame["mmd2"], frame["pvalue"]))
-    return frame.iloc[order].reset_index(drop=True)
+
+
+def _labels_of_pairs(table: Table, i: Any, j: Any, suffix: str) -> dict[str, list[Any]]:
+    """Return the labels of both bags; the suffix of the second ones is repeated until their names are free."""
+    ending = suffix
+    while any(key + ending in table.keys for key in table.keys):
+        ending += suffix
+    return table.label_columns(table.bags.labels[i]) | table.label_columns(table.bags.labels[j], ending)
 
 
 def _neighbor_pairs(table: Table, s: Any, tests: Any, zeta: float) -> Any:
@@ -263,11 +272,11 @@ def _neighbor_pairs(table: Table, s: Any, tests: Any, zeta: float) -> Any:
     distances = s.mmd2()[i, j]
     order = np.lexsort((distances, i))
     i, j = i[order], j[order]
-    columns = {
-        **table.label_columns(table.bags.labels[i]),
-        **table.label_columns(table.bags.labels[j], "_neighbor"),
-    }
-    return pd.DataFrame({**columns, "mmd2": distances[order], "threshold": zeta * s.naive_mse[i]})
+    columns = _labels_of_pairs(table, i, j, "_neighbor")
+    figures = {"mmd2": distances[order], "threshold": zeta * s.naive_mse[i]}
+    return pd.DataFrame(
+        columns | {output.free_name(name, columns): values for name, values in figures.items()}
+    )
 
 
 def _neighbor_lists(table: Table, s: Any, tests: Any) -> Any:
@@ -283,6 +292,7 @@ def _neighbor_lists(table: Table, s: Any, tests: Any) -> Any:
             ", ".join(names[j] for j in near[:8]) + (f", and {len(near) - 8} more" if len(near) > 8 else "")
         )
     columns = table.label_columns(table.bags.labels)
+    figures = {"size": table.bags.sizes, "neighbors": tests.sum(axis=1) - 1, "nearest first": lists}
     return pd.DataFrame(
-        {**columns, "size": table.bags.sizes, "neighbors": tests.sum(axis=1) - 1, "nearest first": lists}
+        columns | {output.free_name(name, columns): values for name, values in figures.items()}
     )

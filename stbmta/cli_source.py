@@ -13,7 +13,7 @@ import numpy.typing as npt
 import typer
 
 from .bags import Bags
-from .cli_columns import bags_of, chosen_columns
+from .cli_columns import bags_of, check_magnitudes, chosen_columns
 from .cli_read import column_names, file_of, is_npz, read_frame
 from .inputs import describe_bag
 
@@ -31,7 +31,7 @@ def _complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
     """Offer the columns of the file that is named on the command line."""
     # An option that still waits for its value stops the parser; the file is then left among the arguments.
     data = ctx.params.get("data") or next(iter(ctx.args), "-")
-    if data == "-":
+    if not Path(data).is_file():  # a pipe can be read only once
         return []
     try:
         with file_of(data) as path:
@@ -176,7 +176,17 @@ class Source:
         if self.by is not None and len(self.by) > 1:
             raise ValueError(f"one array of an NPZ file holds the labels; found --by {', '.join(self.by)}.")
         by = None if self.by is None else self.by[0]
-        return Bags.read(path, by, self.columns), (by or "bag",)
+        if by is None:
+            with np.load(path) as arrays:
+                names = sorted(arrays)
+            if not {"data", "offsets"} <= set(names):
+                raise ValueError(
+                    f"the file holds the arrays {', '.join(names)}; say which array holds the labels, with --by."
+                )
+        bags = Bags.read(path, by, self.columns)
+        columns = bags.columns or tuple(f"x{k}" for k in range(bags.dim))
+        check_magnitudes(bags.data, columns, lambda row: _bag_of_row(bags, row))
+        return bags, (by or "bag",)
 
     def _read_table(self, path: Path, tell: Callable[[str], None]) -> tuple[Bags, tuple[str, ...]]:
         keys_given = [part for text in self.by or () for part in (text, *text.split(","))]
@@ -200,6 +210,11 @@ class Source:
             frame, keys, self.columns, one_hot=self.one_hot, drop_missing=self.drop_missing, tell=tell
         )
         return bags, tuple(keys)
+
+
+def _bag_of_row(bags: Bags, row: int) -> str:
+    index = int(np.searchsorted(bags.offsets, row, side="right")) - 1
+    return describe_bag(bags.labels[index], index)
 
 
 def _escaped(separator: str | None) -> str | None:

@@ -58,7 +58,7 @@ class EstimatorReport:
         from statsmodels.iolib.tableformatting import fmt_params
 
         check_is_fitted(self)
-        frame = self.to_frame()
+        frame, figures = self.to_frame(), self.bag_figures()
         facts = [
             ("Method:", type(self).__name__),
             ("Kernel:", _short(self.kernel_)),
@@ -71,15 +71,15 @@ class EstimatorReport:
             value = getattr(self, f"{name}_", None)
             if value is not None:
                 facts.append((f"{name}:", f"{np.mean(value):.4g}" + (" (average)" if np.ndim(value) else "")))
-        if "neighbors" in frame:
-            facts.append(("Avg. neighbors:", f"{frame['neighbors'].mean():.4g}"))
+        if "neighbors" in figures:
+            facts.append(("Avg. neighbors:", f"{figures['neighbors'].mean():.4g}"))
         tuning = getattr(self, "tuning_", None)
         if tuning is not None:
             facts.append((f"Change by {tuning.method}:", f"{tuning.risk.min():.4g}"))
-        if "naive_error" in frame:
-            facts.append(("Avg. naive error:", f"{frame['naive_error'].mean():.4g}"))
-        if "estimated_error" in frame:
-            facts.append(("Avg. estimated:", f"{frame['estimated_error'].mean():.4g}"))
+        if "naive_error" in figures:
+            facts.append(("Avg. naive error:", f"{figures['naive_error'].mean():.4g}"))
+        if "estimated_error" in figures:
+            facts.append(("Avg. estimated:", f"{figures['estimated_error'].mean():.4g}"))
         if getattr(self, "variance", None) is not None and self._base_statistics() is self.statistics_:
             facts.append(("Certified factor:", f"{self.certificate().factors.mean():.3g} (95 %, average)"))
         facts_format = {**fmt_params, "data_fmts": ["%s"], "colsep": "   "}
@@ -141,6 +141,35 @@ class EstimatorReport:
             )
         return certify(self.weights_, self.statistics_, known, alpha)
 
+    def bag_figures(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the figures of each bag besides its mean, an array of length B each.
+
+        Returns
+        -------
+        dict of str to ndarray
+            `size`; `neighbors`, itself included, where there are similarity tests; `naive_error` and
+            `estimated_error`, as in :meth:`to_frame`, where the data tell them.
+
+        Examples
+        --------
+        >>> from stbmta import STB
+        >>> est = STB(zeta=1.0, gamma=0.0).fit([np.eye(3), np.eye(3) + 9])
+        >>> est.bag_figures()["neighbors"].tolist()
+        [1, 1]
+        """
+        check_is_fitted(self)
+        figures: dict[str, npt.NDArray[Any]] = {"size": self.statistics_.sizes}
+        counts = self._neighbor_counts()
+        if counts is not None:
+            figures["neighbors"] = counts
+        mse = self._naive_error()
+        if mse is not None:
+            figures["naive_error"] = mse
+            error = self._estimated_error(mse)
+            if error is not None:
+                figures["estimated_error"] = error
+        return figures
+
     def to_frame(self) -> Any:
         """Return one row a bag: size, neighbors, errors before and after, and the estimated mean.
 
@@ -149,26 +178,17 @@ class EstimatorReport:
         pandas.DataFrame
             Indexed by label. `naive_error` is the (estimated) squared error of the naive mean,
             `estimated_error` that of the estimate: the larger of :func:`stbmta.risk.unbiased_risk`, which
-            can fall below 0, and the variance of the weighted average, below which no error can fall.
+            can fall below 0, and the variance of the weighted average, below which no error can fall. A feature
+            with one of these names has its means under ``mean_`` and its name.
         """
         import pandas as pd
 
-        check_is_fitted(self)
-        s = self.statistics_
-        columns: dict[str, Any] = {"size": s.sizes}
-        counts = self._neighbor_counts()
-        if counts is not None:
-            columns["neighbors"] = counts
-        mse = self._naive_error()
-        if mse is not None:
-            columns["naive_error"] = mse
-            error = self._estimated_error(mse)
-            if error is not None:
-                columns["estimated_error"] = error
-        frame = pd.DataFrame(columns, index=labels_index(self.labels_))
+        figures = self.bag_figures()
+        frame = pd.DataFrame(figures, index=labels_index(self.labels_))
         if hasattr(self, "means_"):
             names = getattr(self, "feature_names_in_", None)
-            names = [f"x{k}" for k in range(s.dim)] if names is None else list(names)
+            names = [f"x{k}" for k in range(self.statistics_.dim)] if names is None else list(names)
+            names = [f"mean_{name}" if name in figures else name for name in names]
             frame = pd.concat([frame, pd.DataFrame(self.means_, index=frame.index, columns=names)], axis=1)
         return frame
 

@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 
 from . import __version__
+from .cli_output import save_figure
 from .cli_source import Table
 from .kernels import Linear
 
 __all__ = ["estimate_page"]
 
+# Bags on the page, columns of a table beside the labels, and bags up to which all tables are open.
 _ROWS = 200
+_COLUMNS = 8
+_FEW = 40
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #d0d4d9; --soft: #6a7178; --tint: #f3f6f9; --accent: #0072B2; }
@@ -30,7 +34,9 @@ img { width: 100%; height: auto; background: white; border-radius: .5rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
-th { text-align: right; } th:first-child, td:first-child { text-align: left; } li { margin: .35rem 0; }
+th { text-align: right; vertical-align: bottom; white-space: normal; }
+details { margin: 1rem 0; } summary { cursor: pointer; color: var(--accent); }
+th:first-child, td:first-child { text-align: left; } li { margin: .35rem 0; }
 code { background: var(--tint); padding: .1rem .3rem; border-radius: .25rem; }
 """
 
@@ -65,10 +71,10 @@ def estimate_page(table: Table, estimator: Any, frame: Any, facts: dict[str, Any
         "<h2>What to be careful about</h2>",
         _list(_cautions(table, estimator, facts)),
         "<h2>The bags</h2>",
-        _rows(frame),
+        _bags(frame, len(table.keys)),
         _footer(table, facts),
     ]
-    title = html.escape(f"{facts['bags']} means from {table.name}")
+    title = html.escape(f"{facts['n_bags']} means from {table.name}")
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>\n'
@@ -83,7 +89,7 @@ def _headline(table: Table, facts: dict[str, Any]) -> str:
     )
     scaled = ", each with standard deviation 1" if table.standardized else ""
     return (
-        f"<h1>{facts['bags']} {what}, estimated from {html.escape(table.name)}</h1>"
+        f"<h1>{facts['n_bags']} {what}, estimated from {html.escape(table.name)}</h1>"
         f'<p class="soft">One bag for each value of {html.escape(", ".join(table.keys))}; {facts["points"]} rows; '
         f"features {html.escape(features)}{scaled}. Method {html.escape(facts['estimator'])} with "
         f"{html.escape(facts['kernel'])}{_parameters(facts)}.</p>"
@@ -96,8 +102,8 @@ def _parameters(facts: dict[str, Any]) -> str:
 
 
 def _figures(facts: dict[str, Any]) -> str:
-    cells = [(str(facts["bags"]), "bags"), (str(facts["dimension"]), "features")]
-    if "average_neighbors" in facts:
+    cells = [(str(facts["n_bags"]), "bags"), (str(facts["dimension"]), "features")]
+    if "average_effective_neighbors" not in facts:
         cells.append((f"{facts['average_neighbors'] - 1:.3g}", "neighbors a bag, besides itself"))
     else:
         cells.append((f"{facts['average_effective_neighbors']:.3g}", "bags in an average, in effect"))
@@ -118,11 +124,12 @@ def _neighbors_text(estimator: Any, facts: dict[str, Any]) -> str:
         return _weights_text(facts)
     counts = np.asarray(tests.sum(axis=1)).ravel() - 1
     alone = int((counts == 0).sum())
+    close = " Each mean keeps nearly all of itself (gamma is close to 1), so the threshold hardly matters."
     return (
         "<p>Bag <i>j</i> helps bag <i>i</i> if the squared distance of their naive means, corrected for noise, is at "
         f"most {facts['zeta']:.3g} times the squared error of the naive mean of <i>i</i>. "
         f"A bag has {counts.mean():.3g} such neighbors on average and {counts.max()} at most; "
-        f"{alone} of {len(counts)} bags have none and keep their naive mean.</p>"
+        f"{alone} of {len(counts)} bags have none and keep their naive mean.{close * facts['nearly_naive']}</p>"
     )
 
 
@@ -138,8 +145,9 @@ def _weights_text(facts: dict[str, Any]) -> str:
         return f"<p>Nobody: this method looks at each bag alone.{parts}</p>"
     return (
         "<p>This method asks no yes-or-no question about who is similar; each estimate is a weighted average of naive "
-        f"means. An estimate is made of {effective:.3g} bags on average, in effect (its own included); the column "
-        f"<code>effective_neighbors</code> has the number of each bag.{parts}</p>"
+        f"means. An estimate is made of {effective:.3g} bags on average, in effect (its own included; column "
+        "<code>effective_neighbors</code>); the bags whose weight is at least a tenth of the largest are its "
+        f"<code>neighbors</code>, {facts['average_neighbors']:.3g} on average.{parts}</p>"
     )
 
 
@@ -152,7 +160,8 @@ def _help_text(estimator: Any, facts: dict[str, Any]) -> str:
             f"compared: the average squared error {'falls' if change < 0 else 'does not fall'} "
             f"({100 * change:+.1f} % of the naive error). This is the figure to trust: it does not reuse the points "
             "that chose the neighbors. It belongs to bags that are smaller by the part held out. The parameters are "
-            "the best of many on the same folds, so it is a little optimistic.</p>"
+            "the best of many on the same folds, so it is a little optimistic; it is never reported below the "
+            "variance of the averages, which no error can beat.</p>"
         )
     if "estimated_error" in facts:
         ratio = facts["estimated_error"] / facts["naive_error"] if facts["naive_error"] > 0 else 1.0
@@ -209,24 +218,37 @@ def _picture(estimator: Any) -> str:
     from .plotting import estimate_figure
 
     buffer = io.BytesIO()
-    estimate_figure(estimator).savefig(buffer, format="png", dpi=130)
+    save_figure(estimate_figure(estimator), buffer, "png", 130)
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
+def _bags(frame: Any, n_keys: int) -> str:
+    """Show the bags in tables that fit the page, each with the labels in front; all but the first can be opened."""
+    labels, others = list(range(n_keys)), list(range(n_keys, frame.shape[1]))
+    # The last columns are pairs, naive mean and estimate; a first piece of the right parity keeps them together.
+    even = _COLUMNS - len(others) % 2
+    pieces = [others[:even], *(others[k : k + _COLUMNS] for k in range(even, len(others), _COLUMNS))]
+    first, *rest = [_rows(frame.iloc[:, labels + piece]) for piece in pieces]
+    shown = " open" if len(frame) <= _FEW else ""
+    more = [
+        f"<details{shown}><summary>{html.escape(f'{frame.columns[piece[0]]} to {frame.columns[piece[-1]]}')}</summary>"
+        f"{table}</details>"
+        for piece, table in zip(pieces[1:], rest, strict=True)
+    ]
+    if len(frame) > _ROWS:
+        more.append(f'<p class="soft">The first {_ROWS} of {len(frame)} bags; --out writes all.</p>')
+    return first + "".join(more)
+
+
 def _rows(frame: Any) -> str:
-    head = "".join(f"<th>{html.escape(str(name))}</th>" for name in frame.columns)
+    # Long names may be broken behind an underscore.
+    names = [html.escape(str(name)).replace("_", "_<wbr>") for name in frame.columns]
+    head = "".join(f"<th>{name}</th>" for name in names)
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) + "</tr>"
         for row in frame.iloc[:_ROWS].itertuples(index=False)
     )
-    more = (
-        f'<p class="soft">The first {_ROWS} of {len(frame)} bags; --out writes all.</p>'
-        if len(frame) > _ROWS
-        else ""
-    )
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more}'
-    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _cell(value: Any) -> str:

@@ -209,7 +209,7 @@ def test_warmup_compiles_everything():
 def test_errors_end_with_a_message_and_code_2(monkeypatch, capsys):
     for arguments, message in (
         (["demo", "--dataset", "nope"], "stbmta: there is no data set 'nope'"),
-        (["demo", "--trials", "2", "--out", "/no/such/folder/x.png"], "No such file or directory"),
+        (["demo", "--trials", "2", "--out", "/no/such/folder/x.png"], "there is no folder '/no/such/folder'"),
     ):
         monkeypatch.setattr(sys, "argv", ["stbmta", *arguments])
         with pytest.raises(SystemExit) as stop:

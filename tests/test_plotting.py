@@ -58,6 +58,39 @@ def test_neighbors(bags):
     np.testing.assert_array_equal(sparse.neighbors, est.neighbors_)
 
 
+def test_a_graph_with_very_many_lines_shows_the_nearest(rng):
+    x = rng.normal(size=(60, 2))
+    distances = ((x[:, None] - x[None]) ** 2).sum(axis=2)
+    everybody = np.ones((60, 60), dtype=bool)
+    everybody[0, 1:] = False  # bag 0 wants nobody, but others want it
+    display = plotting.NeighborsDisplay(distances, everybody, np.arange(60), np.full(60, 5))
+    ax = display.plot(kind="graph").ax_
+    assert "(5 nearest shown)" in ax.get_title()
+    assert sum(len(lines.get_segments()) for lines in ax.collections[:2]) <= 5 * 60
+    drawn_pairs = {tuple(map(tuple, segment)) for segment in ax.collections[0].get_segments()}
+    places = neighbor_plots.principal_directions(-distances / 2)
+    for i in range(1, 60):
+        near = next(j for j in np.argsort(distances[i]) if j not in (i, 0))
+        pair = tuple(map(tuple, places[sorted([i, near])]))
+        assert pair in drawn_pairs
+    few = plotting.NeighborsDisplay(distances, np.eye(60, dtype=bool), np.arange(60), np.full(60, 5))
+    assert "nearest" not in few.plot(kind="graph").ax_.get_title()
+
+
+def test_labels_are_text_not_formulas(rng):
+    """Dollars in names are dollars; a lone one is no error."""
+    names = ["$5 to $10", "a$b", "$x_1$", r"$\frac", "$" * 30]
+    bags = Bags.from_list([rng.normal(size=(8, 2)) for _ in names], names, columns=["$price$", "x_1"])
+    est = STB(RBF(1.0), zeta=1.0, gamma=0.2).fit(bags)
+    display = plotting.NeighborsDisplay.from_estimator(est)
+    ax = drawn(display)
+    shown = [text.get_text().replace(r"\$", "$") for text in ax.get_yticklabels()]
+    assert shown == [names[k] if k < 4 else "$" * 12 + "…" + "$" * 12 for k in display.order_]
+    display.plot(kind="graph").figure_.canvas.draw()
+    witness = plotting.WitnessDisplay.from_estimator(est, "$x_1$", "$5 to $10", resolution=5)
+    assert drawn(witness).get_xlabel() == r"\$price\$"
+
+
 def test_principal_directions_keep_distances_of_planar_points(rng):
     x = rng.normal(size=(9, 2))
     squared = ((x[:, None] - x[None]) ** 2).sum(axis=2)
@@ -89,6 +122,7 @@ def test_shrinkage_of_embeddings_and_of_one_bag(bags, rng):
     drawn(display)
     assert 0 < display.explained <= 1
     one = plotting.ShrinkageDisplay.from_estimator(NaiveMean().fit([rng.normal(size=(5, 3))]))
+    assert drawn(one).get_title() == "naive means to estimates (all equal)"  # no share of no variance
     np.testing.assert_allclose(one.naive, 0, atol=1e-12)
     one = plotting.ShrinkageDisplay.from_estimator(NaiveMean(RBF(1.0)).fit([rng.normal(size=(5, 3))]))
     np.testing.assert_allclose(one.naive, 0, atol=1e-12)
@@ -110,10 +144,27 @@ def test_errors_by_size(bags, rng):
     assert 2 <= len(drawn(many).lines[0].get_xdata()) <= 6
     equal = plotting.ErrorBySizeDisplay(np.full(4, 10), {"naive": np.array([-0.1, 0.1, 0.1, 0.1])})
     assert drawn(equal).get_yscale() == "linear"
+    # Bags of one size stand side by side, not in one stripe: in the order of the first errors, with the average.
+    errors = {"naive": np.array([0.3, 0.1, 0.2, 0.4]), "STB": np.array([0.03, 0.01, 0.02, 0.04])}
+    ax = drawn(plotting.ErrorBySizeDisplay(np.full(4, 10), errors))
+    for points, line, values in zip(ax.collections, ax.lines, errors.values(), strict=True):
+        np.testing.assert_allclose(points.get_offsets(), np.column_stack([[3, 1, 2, 4], values]))
+        np.testing.assert_allclose(line.get_ydata(), values.mean())
+    assert ax.get_xlabel() == "bags of 10 points, by the error of naive"
+    drawn(plotting.ErrorBySizeDisplay(np.array([5]), {"naive": np.array([0.5])}))
     with pytest.raises(ValueError, match="4 sizes, but errors of shape"):
         plotting.ErrorBySizeDisplay(np.full(4, 10), {"naive": np.ones(3)})
     with pytest.raises(ValueError, match="cannot be estimated"):
         plotting.ErrorBySizeDisplay.from_estimator(STB(zeta=1.0, gamma=0.0, split=0.5).fit(bags))
+
+
+@pytest.mark.parametrize("sizes", [[3, 200], [40, 60], [5, 5000], [9, 10, 11], [100, 101]])
+def test_ticks_are_plain_numbers(sizes):
+    ax = drawn(plotting.ErrorBySizeDisplay(np.array(sizes), {"naive": 1 / np.array(sizes)}))
+    for axis in (ax.xaxis, ax.yaxis):
+        names = [text.get_text() for text in axis.get_ticklabels() + axis.get_ticklabels(minor=True)]
+        assert 2 <= len(names) <= 8
+        np.testing.assert_allclose([float(name) for name in names], axis.get_ticklocs(), rtol=1e-3)
 
 
 def test_pairs(bags):
@@ -166,7 +217,9 @@ def test_covering():
 
 def test_threshold_curves_cross_the_level_at_the_exact_tau():
     display = plotting.ThresholdDisplay.from_gaussian(100, 1000, alpha=0.05)
-    drawn(display)
+    ax = drawn(display)
+    # The legend stands above the axes, clear of the curves.
+    assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1 - 5
     tau = float(gaussian.exact_tau(100, 1000, 0.05))
     type_1 = np.interp(tau, display.taus, display.type_1)
     type_2 = np.interp(tau / 3, display.taus, display.type_2)
@@ -196,7 +249,12 @@ def test_witness(bags):
 
 
 def test_figure_of_an_estimate_leaves_out_what_there_is_not(bags):
-    assert len(plotting.estimate_figure(STB(zeta=1.0, gamma=0.0).fit(bags)).axes) == 3
+    whole = plotting.estimate_figure(STB(zeta=1.0, gamma=0.0).fit(bags))
+    assert len(whole.axes) == 3
+    # The matrix has the height of both others, so that its names can be read.
+    whole.draw_without_rendering()
+    heights = [ax.get_position().height for ax in whole.axes]
+    assert heights[0] > 1.8 * max(heights[1:])
     titles = [ax.get_title() for ax in plotting.estimate_figure(MTA().fit(bags)).axes]
     assert titles[0] == "weights of 8 bags"
     halves = STB(RBF(1.0), zeta=1.0, gamma=0.0, split=0.5, cross_fit=True).fit(bags)
@@ -207,7 +265,7 @@ def test_long_labels_are_shortened_on_matrices(bags):
     long = bags.relabel([("a very long name", "of a bag", k) for k in range(8)])
     ax = drawn(plotting.NeighborsDisplay.from_estimator(STB(zeta=1.0, gamma=0.0).fit(long)))
     names = [text.get_text() for text in ax.get_yticklabels()]
-    assert names[0] == "a very long name / …"
+    assert set(names) == {f"a very long …of a bag / {k}" for k in range(8)}
 
 
 def test_weights(bags):
@@ -217,6 +275,12 @@ def test_weights(bags):
     np.testing.assert_allclose(shown, est.weights_[np.ix_(display.order_, display.order_)])
     est.weights_ = scipy.sparse.csr_array(est.weights_)
     np.testing.assert_allclose(plotting.WeightsDisplay.from_estimator(est).weights, display.weights)
+    own = [np.diag(np.full(8, share)) + 0.1 for share in (0.02, 0.9)]
+    bars = [
+        plotting.WeightsDisplay(W, display.distances, display.labels).plot().figure_.axes[1].get_ylabel()
+        for W in own
+    ]
+    assert bars == ["weight", "weight (own weight: off the scale)"]
     with pytest.raises(ValueError, match="other means than the naive ones"):
         plotting.WeightsDisplay.from_estimator(JamesStein(target=np.ones(6)).fit(bags))
 

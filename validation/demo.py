@@ -1,10 +1,7 @@
 """The job of ``stbmta demo``: every method on real data, a table and a picture."""
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Any
-
-from stbmta.files import atomic_write
 
 from .cases import CASES, KERNELS
 from .heldout import HeldOut, compare
@@ -23,10 +20,18 @@ def run_demo(
     Parameters
     ----------
     dataset : {"fair", "randhie", "digits"}
+        Which data.
     n_trials : int, default=20
+        How often small bags are drawn.
     seed : int, default=0
+        Of the draws.
     progress : callable, optional
         Called twice a trial.
+
+    Returns
+    -------
+    dict of str to HeldOut
+        For the means, and for the kernel mean embeddings.
 
     Examples
     --------
@@ -41,21 +46,30 @@ def run_demo(
     }
 
 
-def draw(results: Mapping[str, HeldOut], title: str, path: str | os.PathLike[str]) -> None:
-    """Draw the errors over that of the naive means as points with standard errors, and save a PNG."""
-    import matplotlib
+def draw(results: Mapping[str, HeldOut], title: str) -> Any:
+    """Draw the errors over that of the naive means, with standard errors.
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    Parameters
+    ----------
+    results : mapping of str to HeldOut
+        One panel each.
+    title : str
+        Of the picture.
 
-    figure, axes = plt.subplots(1, len(results), figsize=(9, 3.6), sharex=True, layout="constrained")
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be saved or shown.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    axes = figure.subplots(1, len(results), sharex=True)
     for ax, (what, result) in zip(axes, results.items(), strict=True):
         _panel(ax, what, result)
     figure.suptitle(title, fontsize=11)
     figure.supxlabel("squared error, naive mean = 100 %", fontsize=10)
-    with atomic_write(path) as file:
-        figure.savefig(file, format="png", dpi=150)
-    plt.close(figure)
+    return figure
 
 
 def _panel(ax: Any, what: str, result: HeldOut) -> None:

@@ -11,17 +11,20 @@ __all__ = ["estimate_figure"]
 
 
 def estimate_figure(estimator: Any) -> Any:
-    """Draw who is similar (or who has which weight), where the means went, and the errors by bag size, side by side.
+    """Draw who is similar (or who has which weight), where the means went, and the errors by bag size.
 
-    Parts that the estimator has no data for are left out.
+    The matrix, which has the names, takes the left; the others stand one above the other on the right. Parts that the
+    estimator has no data for are left out.
 
     Parameters
     ----------
     estimator : any estimator of the package
+        Fitted.
 
     Returns
     -------
     matplotlib.figure.Figure
+        To be saved or shown.
 
     Examples
     --------
@@ -41,7 +44,13 @@ def estimate_figure(estimator: Any) -> Any:
             displays.append(kind.from_estimator(estimator))
         except ValueError:
             continue
-    figure = Figure(figsize=(5.0 * len(displays), 4.4), layout="constrained")
-    for k, display in enumerate(displays):
-        display.plot(ax=figure.add_subplot(1, len(displays), k + 1))
+    if len(displays) < 3:
+        figure = Figure(figsize=(5.0 * len(displays), 4.4), layout="constrained")
+        places = list(figure.subplots(1, len(displays), squeeze=False)[0])
+    else:
+        figure = Figure(figsize=(11.0, 6.6), layout="constrained")
+        grid = figure.add_gridspec(2, 2, width_ratios=(1.45, 1.0))
+        places = [figure.add_subplot(part) for part in (grid[:, 0], grid[0, 1], grid[1, 1])]
+    for display, place in zip(displays, places, strict=True):
+        display.plot(ax=place)
     return figure

@@ -6,11 +6,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ._style import BLUE, GREEN, ORANGE, PURPLE, VERMILION, axes
+from ._style import BLUE, GREEN, ORANGE, PURPLE, VERMILION, axes, count_bags, plain_ticks
 
 __all__ = ["ErrorBySizeDisplay"]
 
 Array = npt.NDArray[np.float64]
+
+_COLORS = (VERMILION, BLUE, GREEN, ORANGE, PURPLE)
 
 
 class ErrorBySizeDisplay:
@@ -19,6 +21,7 @@ class ErrorBySizeDisplay:
     Parameters
     ----------
     sizes : ndarray of shape (B,)
+        Points of each bag.
     errors : mapping of str to ndarray of shape (B,)
         Squared errors of each method, the first one being that to compare with.
     estimated : bool
@@ -57,47 +60,66 @@ class ErrorBySizeDisplay:
         Parameters
         ----------
         estimator : any estimator of the package
+            Fitted.
         """
-        frame = estimator.to_frame()
-        if "estimated_error" not in frame:
+        figures = estimator.bag_figures()
+        if "estimated_error" not in figures:
             raise ValueError(
                 "the errors of these estimates cannot be estimated (bags of one point, or a split)."
             )
         errors = {
-            "naive": frame["naive_error"].to_numpy(),
-            type(estimator).__name__: frame["estimated_error"].to_numpy(),
+            "naive": figures["naive_error"],
+            type(estimator).__name__: figures["estimated_error"],
         }
         return cls(estimator.statistics_.sizes, errors, estimated=True)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw one point a bag and method, and the average of each size class.
 
+        Bags of equal size stand side by side, in the order of the first method's errors.
+
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
 
         Returns
         -------
         self
+            With ``ax_`` and ``figure_``.
         """
         self.figure_, self.ax_ = axes(ax, (5.2, 4.0))
-        colors = (VERMILION, BLUE, GREEN, ORANGE, PURPLE)
-        classes = _size_classes(self.sizes)
+        first = next(iter(self.errors))
+        n_bags, equal = len(self.sizes), np.ptp(self.sizes) == 0
+        if equal:
+            places = np.empty(n_bags)
+            places[np.argsort(self.errors[first], kind="stable")] = np.arange(1, n_bags + 1)
+            # The average is a line from edge to edge.
+            classes, centers = [np.ones(n_bags, dtype=bool)] * 2, [0.5, n_bags + 0.5]
+        else:
+            places, classes = self.sizes.astype(float), _size_classes(self.sizes)
+            centers = [float(np.exp(np.log(self.sizes[part]).mean())) for part in classes]
         for k, (name, values) in enumerate(self.errors.items()):
-            color, marker = colors[k % len(colors)], "os^Dv"[k % 5]
-            self.ax_.scatter(self.sizes, values, s=14, color=color, alpha=0.35, marker=marker, linewidths=0)
-            centers = [np.exp(np.log(self.sizes[part]).mean()) for part in classes]
+            color, marker = _COLORS[k % len(_COLORS)], "os^Dv"[k % 5]
+            self.ax_.scatter(places, values, s=14, color=color, alpha=0.4, marker=marker, linewidths=0)
             averages = [values[part].mean() for part in classes]
-            self.ax_.plot(centers, averages, color=color, marker=marker, markersize=6, label=name)
-        if np.ptp(self.sizes) == 0:
-            self.ax_.set_xlim(self.sizes[0] / 2, self.sizes[0] * 2)
-        self.ax_.set_xscale("log")
+            line = self.ax_.plot(centers, averages, color=color, marker=marker, markersize=6, label=name)[0]
+            line.set_markevery([] if equal else None)
+        if equal:
+            self.ax_.set_xlim(*centers)
+            self.ax_.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
+        else:
+            self.ax_.set_xscale("log")
+            plain_ticks(self.ax_.xaxis)
         if min(values.min() for values in self.errors.values()) > 0:
             self.ax_.set_yscale("log")
-        self.ax_.set_xlabel("points in the bag")
+            plain_ticks(self.ax_.yaxis)
+        points = f"{self.sizes[0]} point{'s' * bool(self.sizes[0] != 1)}"
+        self.ax_.set_xlabel(f"bags of {points}, by the error of {first}" if equal else "points in the bag")
         self.ax_.set_ylabel("estimated squared error" if self.estimated else "squared error")
         self.ax_.legend(fontsize=8, frameon=False)
-        self.ax_.set_title("error by bag size", fontsize=10)
+        title = f"errors of {count_bags(n_bags)} (line: average)" if equal else "error by bag size"
+        self.ax_.set_title(title, fontsize=10)
         return self
 
 

@@ -10,13 +10,16 @@ import scipy.sparse
 from scipy.spatial.distance import squareform
 
 from ..statistics import BagStatistics
-from ._style import BLUE, GRAY, ORANGE, axes, name_points, some_bags, tick_names
+from ._style import BLUE, GRAY, ORANGE, axes, count_bags, name_points, some_bags, tick_names
 
 __all__ = ["NeighborsDisplay", "principal_directions", "similarity_order", "squared_distances"]
 
 Array = npt.NDArray[np.float64]
 
 _MOST_LABELS = 40
+# With more lines than this for each bag a graph is a blot; then each bag shows its nearest neighbors only.
+_MOST_LINES = 20
+_NEAREST = 5
 
 
 class NeighborsDisplay:
@@ -29,7 +32,9 @@ class NeighborsDisplay:
     neighbors : ndarray of bool, shape (B, B)
         Row i: the neighbors of bag i.
     labels : ndarray of shape (B,)
+        Names of the bags.
     sizes : ndarray of shape (B,)
+        Points of each bag.
 
     Attributes
     ----------
@@ -81,7 +86,9 @@ class NeighborsDisplay:
         Parameters
         ----------
         s : BagStatistics
+            Statistics of the bags.
         neighbors : ndarray of bool, shape (B, B)
+            Row i: the neighbors of bag i.
         """
         shown = some_bags(len(s))
         distances, tests = squared_distances(s, shown), neighbors[np.ix_(shown, shown)]
@@ -93,23 +100,30 @@ class NeighborsDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
         kind : {"matrix", "graph"}, default="matrix"
             A matrix with similar bags side by side (row i: who helps bag i), or a graph whose nodes lie as
-            the means do in their first two principal directions.
+            the means do in their first two principal directions. Where a graph would have more than 20 lines a bag,
+            only those to the 5 nearest neighbors are drawn.
 
         Returns
         -------
         self
+            With ``ax_`` and ``figure_``.
         """
         if kind not in ("matrix", "graph"):
             raise ValueError(f"kind must be 'matrix' or 'graph', found {kind!r}.")
         self.figure_, self.ax_ = axes(ax, (5.2, 4.6))
+        remark = ""
         if kind == "matrix":
             self._plot_matrix()
         else:
-            self._plot_graph()
+            edges = self._edges()
+            remark = "" if edges is self.neighbors else f" ({_NEAREST} nearest shown)"
+            self._plot_graph(edges)
         average = self.neighbors.sum(axis=1).mean()
-        self.ax_.set_title(f"neighbors of {len(self.labels)} bags, {average:.3g} on average", fontsize=10)
+        title = f"neighbors of {count_bags(len(self.labels))}, {average:.3g} on average{remark}"
+        self.ax_.set_title(title, fontsize=10)
         return self
 
     def _plot_matrix(self) -> None:
@@ -125,17 +139,28 @@ class NeighborsDisplay:
         self.ax_.set_xlabel("is a neighbor (blue)")
         self.ax_.set_ylabel("of bag")
 
-    def _plot_graph(self) -> None:
+    def _edges(self) -> npt.NDArray[np.bool_]:
+        """Return which neighbors are joined by lines: all, or the nearest of each bag."""
+        if self.neighbors.sum() <= (_MOST_LINES + 1) * len(self.labels):
+            return self.neighbors
+        others = self.neighbors & ~np.eye(len(self.labels), dtype=bool)
+        order = np.argsort(np.where(others, self.distances, np.inf), axis=1, kind="stable")[:, :_NEAREST]
+        nearest = np.zeros_like(others)
+        np.put_along_axis(nearest, order, True, axis=1)
+        return nearest & others
+
+    def _plot_graph(self, joined: npt.NDArray[np.bool_]) -> None:
         from matplotlib.collections import LineCollection
 
         places = principal_directions(-self.distances / 2)
-        mutual = self.neighbors & self.neighbors.T
-        for edges, style in ((mutual, "-"), (self.neighbors & ~self.neighbors.T, ":")):
+        joined = joined | (joined.T & self.neighbors)
+        mutual = joined & joined.T
+        for edges, style in ((mutual, "-"), (joined & ~joined.T, ":")):
             pairs = [places[[i, j]] for i, j in zip(*np.nonzero(edges), strict=True) if i < j or style == ":"]
             self.ax_.add_collection(
                 LineCollection(pairs, colors=GRAY, linewidths=0.7, linestyles=style, zorder=1)
             )
-        area = 20 + 80 * self.sizes / self.sizes.max()
+        area = (20 + 80 * self.sizes / self.sizes.max()) * min(1.0, 100 / len(self.sizes))
         self.ax_.scatter(*places.T, s=area, color=BLUE, edgecolor="white", zorder=2)
         if len(self.labels) <= _MOST_LABELS:
             name_points(self.ax_, places, self.labels)

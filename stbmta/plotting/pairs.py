@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ._style import axes, tick_names
+from ._style import axes, count_bags, tick_names
 from .neighbors import similarity_order
 
 __all__ = ["PairsDisplay"]
@@ -21,6 +21,7 @@ class PairsDisplay:
     distances : ndarray of shape (B, B)
         Squared MMD; negative estimates count as 0.
     labels : ndarray of shape (B,)
+        Names of the bags.
     pvalues : ndarray of shape (B, B), optional
         Corrected for the number of pairs.
     alpha : float, default=0.05
@@ -56,7 +57,9 @@ class PairsDisplay:
         pairs : stbmta.pairs.PairPValues
             Tests of equal means.
         correction : str, default="holm"
+            How p-values are corrected for the number of pairs.
         alpha : float, default=0.05
+            Level of the tests.
         """
         return cls(pairs.distances, pairs.labels, pairs.corrected(correction), alpha)
 
@@ -66,17 +69,19 @@ class PairsDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
 
         Returns
         -------
         self
+            With ``ax_`` and ``figure_``.
         """
         self.figure_, self.ax_ = axes(ax, (5.6, 4.6))
         clipped = np.maximum(self.distances, 0.0)
         self.order_ = order = similarity_order(clipped)
         shown = np.sqrt(clipped[np.ix_(order, order)])
         image = self.ax_.imshow(shown, cmap="cividis", interpolation="nearest")
-        self.figure_.colorbar(image, ax=self.ax_).set_label("MMD")
+        self.figure_.colorbar(image, ax=self.ax_, fraction=0.046, pad=0.03).set_label("MMD")
         if self.pvalues is not None:
             alike = self.pvalues[np.ix_(order, order)] > self.alpha
             rows, columns = np.nonzero(alike)
@@ -85,5 +90,5 @@ class PairsDisplay:
         tick_names(self.ax_, self.labels[order])
         self.ax_.tick_params(length=0)
         dots = "" if self.pvalues is None else f" (dot: no difference at level {self.alpha:g})"
-        self.ax_.set_title(f"distances of {len(order)} bags{dots}", fontsize=10)
+        self.ax_.set_title(f"distances of {count_bags(len(order))}{dots}", fontsize=10)
         return self

@@ -19,8 +19,11 @@ class RiskDisplay:
     Parameters
     ----------
     zetas : ndarray of shape (Z,)
+        Thresholds that were tried.
     shrinkages : ndarray of shape (S,)
+        Values of gamma, or c, that were tried.
     risk : ndarray of shape (Z, S)
+        Change of the squared error at each of them.
     chosen : tuple of float
         Threshold (one of `zetas`) and shrinkage that were chosen.
     name : str
@@ -56,6 +59,7 @@ class RiskDisplay:
         Parameters
         ----------
         tuning : Tuning
+            What was tried, and what was chosen.
         """
         name = "c" if tuning.gamma is None else "gamma"
         return cls(tuning.zetas, tuning.shrinkages, tuning.risk, (tuning.zeta, tuning.shrinkage), name)
@@ -80,10 +84,12 @@ class RiskDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
 
         Returns
         -------
         self
+            With ``ax_`` and ``figure_``.
         """
         self.figure_, self.ax_ = axes(ax, (5.4, 4.0))
         # An infinite threshold stands one step beyond the last finite one.

@@ -23,9 +23,11 @@ class ShrinkageDisplay:
     Parameters
     ----------
     naive, estimate : ndarray of shape (B, 2)
+        Places of both in the picture.
     labels : ndarray of shape (B,)
+        Names of the bags.
     explained : float
-        The share of the variance of the naive means that the two directions carry.
+        The share of the variance of the naive means that the two directions carry; nan if they are all equal.
 
     Attributes
     ----------
@@ -54,6 +56,7 @@ class ShrinkageDisplay:
         Parameters
         ----------
         estimator : any estimator of the package
+            Fitted.
         """
         s = estimator.statistics_
         if s.means is not None:
@@ -71,10 +74,12 @@ class ShrinkageDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
 
         Returns
         -------
         self
+            With ``ax_`` and ``figure_``.
         """
         self.figure_, self.ax_ = axes(ax, (5.2, 4.4))
         moved = self.estimate - self.naive
@@ -90,8 +95,9 @@ class ShrinkageDisplay:
         self.ax_.margins(0.08)
         self.ax_.set_xlabel("first principal direction")
         self.ax_.set_ylabel("second principal direction")
+        share = f"{100 * self.explained:.0f} % of the variance"
         self.ax_.set_title(
-            f"naive means to estimates ({100 * self.explained:.0f} % of the variance)", fontsize=10
+            f"naive means to estimates ({'all equal' if np.isnan(self.explained) else share})", fontsize=10
         )
         self.ax_.legend(fontsize=8, frameon=False)
         return self
@@ -134,4 +140,4 @@ def _two_columns(places: Array) -> Array:
 
 
 def _share(part: Array, whole: float) -> float:
-    return float(min(part.sum() / whole, 1.0)) if whole > 0 else 1.0
+    return float(min(part.sum() / whole, 1.0)) if whole > 0 else float("nan")

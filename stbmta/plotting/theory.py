@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..theory import covering, exact, pvalues
-from ._style import BLUE, GRAY, SKY, VERMILION, axes
+from ._style import BLUE, GRAY, SKY, VERMILION, axes, plain_ticks
 
 __all__ = ["CoveringDisplay", "ThresholdDisplay"]
 
@@ -19,6 +19,7 @@ class CoveringDisplay:
     Parameters
     ----------
     profile : stbmta.theory.covering.CoveringProfile
+        Covering numbers over the radius.
     certified : bool
         Whether the points are the means themselves. Naive means lie farther apart than the means.
 
@@ -45,6 +46,7 @@ class CoveringDisplay:
         Parameters
         ----------
         points : array-like of shape (B, d)
+            The means.
         radii : array-like, optional
             From the smallest to the largest distance of two points by default.
         """
@@ -57,7 +59,9 @@ class CoveringDisplay:
         Parameters
         ----------
         estimator : any estimator of the package
+            Fitted.
         radii : array-like, optional
+            From small to large by default.
         """
         return cls(_profile(estimator.means_, radii), certified=False)
 
@@ -67,10 +71,12 @@ class CoveringDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
 
         Returns
         -------
         self
+            With ``ax_`` and ``figure_``.
         """
         self.figure_, self.ax_ = axes(ax, (5.2, 3.8))
         p = self.profile
@@ -80,6 +86,8 @@ class CoveringDisplay:
         self.ax_.plot(p.radii, p.upper, color=BLUE, label="at most (a cover)")
         self.ax_.plot(p.radii, p.lower, color=VERMILION, linestyle="--", label="at least (a packing)")
         self.ax_.set(xscale="log", yscale="log", xlabel="radius", ylabel="covering number")
+        for axis in (self.ax_.xaxis, self.ax_.yaxis):
+            plain_ticks(axis)
         self.ax_.legend(fontsize=8, frameon=False)
         what = "means" if self.certified else "estimated means"
         self.ax_.set_title(f"covering numbers of {p.n_points} {what}", fontsize=10)
@@ -104,8 +112,11 @@ class ThresholdDisplay:
     taus : ndarray
         Squared distances over the squared error of the naive mean.
     type_1, type_2 : ndarray
+        Probabilities of both errors at each of them.
     zeta, alpha : float
+        Threshold and level of the tests.
     n_bags, dim : float
+        Number of bags, and dimension of the points.
 
     Attributes
     ----------
@@ -145,7 +156,9 @@ class ThresholdDisplay:
         Parameters
         ----------
         n_bags, dim : float
+            Number of bags, and dimension of the points.
         alpha : float, default=0.05
+            Level of the tests.
         zeta : float, optional
             By default the threshold at the smallest tau for which both errors are at most `alpha`,
             :func:`stbmta.theory.gaussian.exact_tau`.
@@ -167,10 +180,12 @@ class ThresholdDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
 
         Returns
         -------
         self
+            With ``ax_`` and ``figure_``.
         """
         self.figure_, self.ax_ = axes(ax, (5.4, 3.8))
         self.ax_.plot(
@@ -193,11 +208,13 @@ class ThresholdDisplay:
                 self.ax_.axvspan(*span, color=color, alpha=0.06, linewidth=0)
                 self.ax_.text(edge, 0.3, f" tau = {edge:.3g} ", rotation=90, fontsize=8, va="center", ha=side)
         self.ax_.set_xscale("log")
+        plain_ticks(self.ax_.xaxis)
         self.ax_.set_ylim(-0.02, 1.05)
         self.ax_.set_xlabel("squared distance of two means / squared error of a naive mean")
         self.ax_.set_ylabel("probability, any pair")
         self.ax_.set_title(
-            f"{self.n_bags:g} bags, dimension {self.dim:g}, zeta = {self.zeta:.4g}", fontsize=10
+            f"{self.n_bags:g} bags, dimension {self.dim:g}, zeta = {self.zeta:.4g}", fontsize=10, pad=22
         )
-        self.ax_.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(0.0, 0.62))
+        # Between title and axes, where no curve can run through it.
+        self.ax_.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.98), ncols=2)
         return self

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from ._style import axes, some_bags, tick_names
+from ._style import axes, count_bags, some_bags, tick_names
 from .neighbors import similarity_order, squared_distances
 
 __all__ = ["WeightsDisplay"]
@@ -24,6 +24,7 @@ class WeightsDisplay:
     distances : ndarray of shape (B, B)
         Squared distances of the naive means; they order the bags.
     labels : ndarray of shape (B,)
+        Names of the bags.
 
     Attributes
     ----------
@@ -52,6 +53,7 @@ class WeightsDisplay:
         Parameters
         ----------
         estimator : any estimator of the package
+            Fitted.
         """
         s, W = estimator.statistics_, estimator.weights_
         if W.shape[1] != len(s):
@@ -66,23 +68,30 @@ class WeightsDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
 
         Returns
         -------
         self
+            With ``ax_`` and ``figure_``.
         """
         self.figure_, self.ax_ = axes(ax, (5.6, 4.6))
         self.order_ = order = similarity_order(self.distances)
         shown = self.weights[np.ix_(order, order)]
         others = np.abs(shown[~np.eye(len(order), dtype=bool)])
-        # The weight of a bag in its own estimate would outshine all others.
-        largest = float(others.max(initial=0.0)) or 1.0
+        largest, own = float(others.max(initial=0.0)) or 1.0, float(np.abs(np.diagonal(shown)).max())
+        # The weight of a bag in its own estimate may outshine all others; then it leaves the scale.
+        beyond = own > 2 * largest
+        if not beyond:
+            largest = max(largest, own)
         image = self.ax_.imshow(shown, cmap="RdBu", vmin=-largest, vmax=largest, interpolation="nearest")
-        bar = self.figure_.colorbar(image, ax=self.ax_, ticks=[-largest, 0, largest], format="%.2g")
-        bar.set_label("weight (own weight: off the scale)")
+        bar = self.figure_.colorbar(
+            image, ax=self.ax_, ticks=[-largest, 0, largest], format="%.2g", fraction=0.046, pad=0.03
+        )
+        bar.set_label("weight (own weight: off the scale)" if beyond else "weight")
         tick_names(self.ax_, self.labels[order])
         self.ax_.tick_params(length=0)
         self.ax_.set_xlabel("naive mean")
         self.ax_.set_ylabel("in the estimate of")
-        self.ax_.set_title(f"weights of {len(order)} bags", fontsize=10)
+        self.ax_.set_title(f"weights of {count_bags(len(order))}", fontsize=10)
         return self

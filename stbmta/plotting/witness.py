@@ -22,6 +22,7 @@ class WitnessDisplay:
     grid : ndarray of shape (m,) or (m, m, 2)
         Points on the line, or on the plane that is drawn.
     witness : ndarray of shape (m,) or (m, m)
+        Values of the function there.
     points : tuple of ndarray
         The points of both bags in the coordinates of the grid.
     labels : tuple
@@ -64,7 +65,9 @@ class WitnessDisplay:
         Parameters
         ----------
         estimator : any estimator of the package
+            Fitted.
         first, second : labels of bags
+            Labels of both bags.
         resolution : int, default=60
             Points of the grid in each direction.
         """
@@ -80,8 +83,11 @@ class WitnessDisplay:
         Parameters
         ----------
         means : KernelMeans
+            Embeddings of the bags.
         first, second : labels
+            Labels of both bags.
         resolution : int, default=60
+            Points of the grid in each direction.
         """
         labels = means.labels.tolist()
         for label in (first, second):
@@ -118,10 +124,12 @@ class WitnessDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
 
         Returns
         -------
         self
+            With ``ax_`` and ``figure_``.
         """
         self.figure_, self.ax_ = axes(ax, (5.4, 4.2))
         names = [label_text(label) for label in self.labels]
@@ -148,7 +156,7 @@ class WitnessDisplay:
                     transform=self.ax_.get_xaxis_transform(),
                     clip_on=False,
                 )
-            self.ax_.set_xlabel(self.names[0])
+            self.ax_.set_xlabel(label_text(self.names[0]))
             self.ax_.set_ylabel("witness function")
         else:
             largest = float(np.abs(self.witness).max()) or 1.0
@@ -162,8 +170,8 @@ class WitnessDisplay:
                 self.ax_.scatter(
                     *points.T, s=12, color=color, marker=marker, edgecolor="white", linewidths=0.3, label=name
                 )
-            self.ax_.set_xlabel(self.names[0])
-            self.ax_.set_ylabel(self.names[1])
+            self.ax_.set_xlabel(label_text(self.names[0]))
+            self.ax_.set_ylabel(label_text(self.names[1]))
         self.ax_.set_title(f"witness function of {names[0]} and {names[1]}", fontsize=10)
         self.ax_.legend(fontsize=8)
         return self

@@ -1,5 +1,7 @@
 """Files as users have them, in a folder of their own."""
 
+import zipfile
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -67,6 +69,22 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "broken.parquet").write_bytes(b"PAR1" + b"\0" * 40)
     (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04" + b"\0" * 40)
     (tmp_path / "broken.csv.gz").write_bytes(b"\x1f\x8b" + b"\0" * 40)
+    (tmp_path / "many.csv").write_text("city,warm\nRome,1,2,3\nRome,4,5,6\n")
+    (tmp_path / "wide.csv").write_bytes("city,warm\nRome,1\nRome,2\n".encode("utf-16"))
+    (tmp_path / "commas.csv").write_text("city;warm\nRome;1,5\nRome;2,5\nOslo;3,5\nOslo;4,25\n")
+    (tmp_path / "huge.csv").write_text("city,warm\nRome,1\nRome,1e200\nOslo,3\nOslo,4\n")
+    np.savez("huge.npz", X=np.array([1.0, 2.0, -1e300, 3.0]), y=np.array([0, 0, 1, 1]))
+    clean.to_json("records.json", orient="records")
+    clean.to_json("lines.jsonl", orient="records", lines=True)
+    (tmp_path / "page.csv").write_text("<!DOCTYPE html>\n<html><body>Not found</body></html>\n")
+    clean.to_pickle("frame.pkl")
+    np.save("one.npy", np.zeros((4, 2)))
+    for name in ("nothing.zip", "nothing.npz"):
+        zipfile.ZipFile(name, "w").close()
+    with zipfile.ZipFile("book.xlsx", "w") as book:
+        book.writestr("[Content_Types].xml", "<Types/>")
+        book.writestr("xl/workbook.xml", "<workbook/>")
     (tmp_path / "old.csv").write_text("precious")
+    (tmp_path / "old.png").write_text("precious")
     (tmp_path / "sub").mkdir()
     return tmp_path

@@ -18,10 +18,26 @@ BAD = [
     (["estimate", "broken.npz", "--by", "city"], "cannot be read"),
     (["estimate", "broken.csv.gz", "--by", "city"], "cannot be read"),
     (["estimate", "-", "--by", "city"], "standard input is empty"),
+    (["estimate", "/dev/null", "--by", "city"], "/dev/null is empty"),
+    (["estimate", "many.csv", "--by", "city"], "there are 2 column names (city, warm), but the rows have 4 fields"),
+    (["estimate", "wide.csv", "--by", "city"], "give its encoding, --encoding utf-16"),
+    (["estimate", "records.json", "--by", "city"], "this is not a table but JSON"),
+    (["estimate", "lines.jsonl", "--by", "city"], "this is not a table but JSON"),
+    (["estimate", "page.csv", "--by", "city"], "this is not a table but a web page"),
+    (["estimate", "frame.pkl", "--by", "city"], "this is not a table but a pickle"),
+    (["estimate", "one.npy", "--by", "city"], "this is not a table but a single NumPy array"),
+    (["estimate", "nothing.zip", "--by", "city"], "an archive with nothing in it"),
+    (["estimate", "nothing.npz", "--by", "city"], "an archive with nothing in it"),
+    (["estimate", "book.xlsx", "--by", "city"], "this is not a table but an Excel workbook"),
+    (["estimate", "clean.csv", "--by", "city", "--separator", ",,"], "--separator must be one character; found ',,'"),
+    (["estimate", "clean.csv", "--by", "city", "--separator", ""], "--separator must be one character; found ''"),
+    (["estimate", "clean.csv", "--by", "city", "--decimal", ",,"], "--decimal must be one character; found ',,'"),
     # columns
     (["estimate", "clean.csv"], "say which column holds the bags, with --by. Columns: city, day"),
     (["estimate", "clean.csv", "--by", "City"], "there is no column 'City'. Did you mean 'city'?"),
     (["estimate", "clean.csv", "--by", "xyz"], "there is no column 'xyz'. Columns:"),
+    (["estimate", "clean.csv", "--by", ","], "',' names no column. Columns: 'city'"),
+    (["estimate", "clean.csv", "--by", "city", "-c", ","], "',' names no column. Columns: 'city'"),
     (["estimate", "clean.csv", "--by", "city", "-c", "wrm"], "Did you mean 'warm'?"),
     (["estimate", "clean.csv", "--by", "city", "-c", "rain_*"], "no column fits 'rain_*'"),
     (["estimate", "clean.csv", "--by", "city", "-c", "weather"], "holds text ('sun'), not numbers; count its categories with --one-hot"),
@@ -36,7 +52,10 @@ BAD = [
     (["estimate", "unlabeled.csv", "--by", "city"], "row 4 has no value in column 'city'"),
     (["estimate", "hollow.csv", "--by", "city", "-c", "warm", "--drop-missing"], "no row is complete; 'warm'"),
     (["estimate", "stray.csv", "--by", "city"], "row 8 of column 'warm' holds 'n.a.', not a number"),
-    (["estimate", "infinite.csv", "--by", "city"], "bag 'Rome' (index 0) contains inf in column 'warm'"),
+    (["estimate", "infinite.csv", "--by", "city"], "holds inf in column 'warm', which has no mean"),
+    (["estimate", "huge.csv", "--by", "city"], "row 2 (rows count from 1 below the names) holds 1e+200 in column 'warm'; beyond"),
+    (["estimate", "huge.npz", "--by", "y"], "bag 1 (index 1) holds -1e+300 in column 'x0'"),
+    (["estimate", "commas.csv", "--by", "city"], "column 'warm' holds numbers with commas ('1,5'). If the comma is the decimal point, say so with --decimal ,"),
     # bags
     (["estimate", "single.csv", "--by", "city"], "has 1 row; its variance needs at least 2. Leave out such bags with --min-size 2"),
     (["neighbors", "single.csv", "--by", "city"], "--min-size 2"),
@@ -44,7 +63,7 @@ BAD = [
     (["estimate", "clean.csv", "--by", "city", "--min-size", "0"], "Invalid value for '--min-size'"),
     (["estimate", "constant.csv", "--by", "city", "-k", "rbf"], "gives bandwidth 0 on these data"),
     # arrays
-    (["estimate", "arrays.npz"], "say which array holds the labels"),
+    (["estimate", "arrays.npz"], "holds the arrays X, y, z; say which array holds the labels, with --by"),
     (["estimate", "arrays.npz", "--by", "q"], "there is no array 'q' in arrays.npz"),
     (["estimate", "arrays.npz", "--by", "y"], "which array of arrays.npz is the data?"),
     (["estimate", "short.npz", "--by", "y"], "X has 4 rows, but groups has 3 labels"),
@@ -56,6 +75,11 @@ BAD = [
     (["estimate", "clean.csv", "--by", "city", "--method", "best"], "Invalid value for '--method'"),
     (["estimate", "clean.csv", "--by", "city", "-k", "rbf", "--bandwidth", "wide"], "--bandwidth must be a positive number, 'median' or 'std'; found 'wide'"),
     (["estimate", "clean.csv", "--by", "city", "-k", "rbf", "--bandwidth", "-1"], "bandwidth must be a positive number"),
+    (["estimate", "clean.csv", "--by", "city", "-k", "rbf", "--bandwidth", "1e-300"], "--bandwidth 1e-300 is out of reach"),
+    (["estimate", "clean.csv", "--by", "city", "-k", "laplacian", "--bandwidth", "1e200"], "--bandwidth 1e+200 is out of reach"),
+    (["estimate", "clean.csv", "--by", "city", "--bandwidth", "3"], "--bandwidth has no meaning for the kernel linear"),
+    (["mmd", "clean.csv", "--by", "city", "--degree", "2"], "--degree has no meaning for the kernel rbf"),
+    (["estimate", "clean.csv", "--by", "city", "-k", "polynomial", "--degree", "900"], "degree 900 overflows on these data"),
     (["estimate", "clean.csv", "--by", "city", "-k", "polynomial", "--degree", "0"], "Invalid value for '--degree'"),
     (["estimate", "clean.csv", "--by", "city", "--zeta", "-1"], "Invalid value for '--zeta'"),
     (["estimate", "clean.csv", "--by", "city", "--method", "stb", "--gamma", "2"], "--gamma must be between 0 and 1"),
@@ -74,10 +98,17 @@ BAD = [
     (["estimate", "clean.csv", "--by", "city", "-o", "no/new.csv"], "there is no folder 'no'; make it first"),
     (["estimate", "clean.csv", "--by", "city", "--plot", "x.docx"], "must end in .png, .pdf, .svg"),
     (["estimate", "clean.csv", "--by", "city", "--report", "x.pdf"], "must end in .html"),
-    (["estimate", "clean.csv", "--by", "city", "--gram", "-"], "only --out can go to standard output"),
+    (["estimate", "clean.csv", "--by", "city", "--gram", "-"], "only a table can go to standard output"),
     (["estimate", "clean.csv", "--by", "city", "-o", "x.npz", "--gram", "x.npz"], "both name x.npz"),
     (["estimate", "clean.csv", "--by", "city", "-o", "-", "--json"], "both want standard output"),
     (["neighbors", "clean.csv", "--by", "city", "-o", "old.csv"], "--force replaces it"),
+    (["neighbors", "clean.csv", "--by", "city", "-o", "-", "--json"], "both want standard output"),
+    (["demo", "--trials", "2", "--out", "old.png"], "old.png exists already; --force replaces it"),
+    (["demo", "--trials", "2", "--out", "x.txt"], "must end in .png, .pdf, .svg"),
+    (["demo", "--trials", "2", "--out", "-"], "--out needs a file"),
+    (["demo", "--trials", "2", "--out", "no/x.png"], "there is no folder 'no'; make it first"),
+    (["bench", "--quick", "--out", "old.png"], "old.png exists already; --force replaces it"),
+    (["bench", "--quick", "--out", "x.csv"], "must end in .png, .pdf, .svg"),
     # the rest of the command line
     (["estimat", "clean.csv"], "Did you mean 'estimate'?"),
     (["estimate", "clean.csv", "--by", "city", "--seeed", "1"], "--seed"),
@@ -94,7 +125,7 @@ BAD = [
 
 
 def test_there_are_enough():
-    assert len({tuple(arguments) for arguments, _ in BAD}) >= 60
+    assert len({tuple(arguments) for arguments, _ in BAD}) >= 90
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(a) + " | " + m[:20] for a, m in BAD])

@@ -6,15 +6,19 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 import stbmta
 from stbmta import STB, Adaptive, Bags
+from stbmta import cli_output as output
 from stbmta.cli_columns import chosen_columns, numeric_columns
-from stbmta.cli_estimate import Method, held_out_change
+from stbmta.cli_estimate import Method
+from stbmta.cli_result import held_out_change, main_neighbors
 from stbmta.pairs import pair_pvalues
 
 
@@ -94,12 +98,67 @@ def test_the_table_for_people(run, folder):
     assert "zeta =" in ok(run("estimate", "clean.csv", "--by", "city", "-m", "stb")).stdout
     assert "Kyiv" in done.stdout
     done = ok(run("neighbors", "clean.csv", "--by", "city", "--json"))
-    # The same threshold, and so the same neighbors, as in the estimate.
-    est = reference(pd.read_csv("clean.csv"))
+    # The same threshold, and so the same neighbors, as in the estimate by plain averages.
+    est = reference(pd.read_csv("clean.csv"), gamma=0.0)
     found = json.loads(done.stdout)
     assert found["zeta"] == ("inf" if np.isinf(est.zeta_) else est.zeta_)
     assert len(found["pairs"]) == est.neighbors_.sum() - 6
     assert "chosen by K-fold" in ok(run("neighbors", "clean.csv", "--by", "city")).stdout
+
+
+def test_bags_that_all_differ_are_no_neighbors(run, folder):
+    """A gamma near 1 makes any threshold do; neighbors are told by a threshold that has to do it alone."""
+    frame = pd.read_csv("clean.csv")
+    frame["warm"] += 30 * frame["city"].map({name: k for k, name in enumerate(frame["city"].unique())})
+    frame.to_csv("apart.csv", index=False)
+    found = json.loads(ok(run("neighbors", "apart.csv", "--by", "city", "--json")).stdout)
+    assert found["pairs"] == []
+    assert found["zeta"] < 5
+    est = reference(frame)
+    text = ok(run("estimate", "apart.csv", "--by", "city", "-m", "stb")).stdout
+    assert est.gamma_ > 0.95
+    assert "zeta hardly matters" in text
+    assert "zeta hardly matters" not in ok(run("estimate", "clean.csv", "--by", "city", "-m", "stb")).stdout
+
+
+def test_numbers_of_neighbors_without_tests(run, folder):
+    """The bags with at least a tenth of the largest weight, in every output."""
+    done = ok(run("estimate", "clean.csv", "--by", "city", "--json", "-o", "o.npz"))
+    est = Adaptive(random_state=0).fit(
+        Bags.from_frame(pd.read_csv("clean.csv"), "city", ["warm", "wind_speed"])
+    )
+    expected = [sum(abs(w) >= 0.1 * max(map(abs, row)) for w in row) for row in est.weights_.tolist()]
+    assert len(set(expected)) > 1
+    assert [bag["neighbors"] for bag in json.loads(done.stdout)["bags"]] == expected
+    with np.load("o.npz") as arrays:
+        assert arrays["neighbors"].tolist() == expected
+        assert (arrays["effective_neighbors"] > 0).all()
+    np.testing.assert_array_equal(main_neighbors(scipy.sparse.csr_array(est.weights_)), expected)
+    assert "neighbors" in ok(run("estimate", "clean.csv", "--by", "city")).stdout
+    # As many as there are, where weights are equal; none, where there are none.
+    mixed = np.vstack([np.full(30, 1 / 30), np.zeros(30), np.eye(30)[0]])
+    for W in (mixed, scipy.sparse.csr_array(mixed)):
+        assert main_neighbors(W).tolist() == [30, 0, 1]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_estimates_are_visible_on_any_terminal(folder, capsys, monkeypatch, width):
+    monkeypatch.setattr("os.isatty", lambda number: True)
+    monkeypatch.setenv("COLUMNS", str(width))
+    frame = pd.DataFrame({"city": ["Llanfairpwllgwyngyllgogerychwyrndrobwll", "Bonn"]})
+    for name in ("size", "neighbors", "naive_error", "estimated_error", "naive_warm", "estimate_warm"):
+        frame[name] = [1.0, 2.0]
+    output.print_table(frame, repeat=1, pairs=1)
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= width
+    assert "Bonn" in text
+    if width >= 60:
+        assert "estimate_warm" in text
+        assert "more columns" not in text
+        # Naive mean and estimate stand side by side.
+        assert any("naive_warm" in line and "estimate_warm" in line for line in text.splitlines())
+    else:
+        assert "more columns; --out FILE writes all" in text
 
 
 def test_outputs_of_every_kind(run, folder):
@@ -426,9 +485,23 @@ def test_shell_completion(folder):
 
 
 def test_help_has_examples(run):
-    for command in ("estimate", "neighbors", "mmd", "threshold", "bound", "plan", "demo"):
+    for command in ("estimate", "neighbors", "mmd", "threshold", "bound", "plan", "demo", "info", "warmup"):
         assert f"stbmta {command} " in ok(run(command, "--help")).stdout.split("Usage")[1].split("\n", 1)[1]
     assert "--debug" in ok(run("--help")).stdout
+
+
+def test_help_is_plain(run):
+    """Paragraphs are filled, brackets stay, and flags, also those of groups and their commands, take no value."""
+    text = " ".join(ok(run("bench", "--help")).stdout.split())
+    assert 'Peers that are not installed are left out; pip install "stbmta[bench]" installs them.' in text
+    examples = ok(run("estimate", "--help")).stdout.split("Examples:")[1].splitlines()
+    assert examples[1].strip().startswith("stbmta estimate penguins.csv")
+    for command in ([], ["estimate"], ["reproduce"], ["reproduce", "toy"]):
+        assert "<bool>" not in ok(run(*command, "--help")).stdout
+
+
+def test_version(run):
+    assert ok(run("--version")).stdout == f"stbmta {stbmta.__version__}\n"
 
 
 def test_the_report_explains_the_estimate(run, folder):
@@ -450,6 +523,42 @@ def test_the_report_explains_the_estimate(run, folder):
     frame.to_csv("markup.csv", index=False)
     ok(run("estimate", "markup.csv", "--by", "city", "--report", "markup.html"))
     assert "<td>&lt;b&gt;&amp;</td>" in (folder / "markup.html").read_text()
+
+
+def test_the_report_cuts_wide_tables_between_features(run, folder):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(90, 11)), columns=[f"col_{k}" for k in range(11)])
+    frame.insert(0, "bag", np.repeat(np.arange(45), 2))
+    frame.to_csv("wide.csv", index=False)
+    for count, opened in ((45, 0), (40, 3)):
+        frame.head(2 * count).to_csv("wide.csv", index=False)
+        ok(run("estimate", "wide.csv", "--by", "bag", "-m", "rkmse", "--report", f"{count}.html"))
+        page = (folder / f"{count}.html").read_text()
+        heads = [part.split("</thead>")[0] for part in page.split("<thead>")[1:]]
+        assert [head.count("<th>") for head in heads] == [8, 9, 9, 5]
+        for head in heads:
+            assert head.count("<th>naive_<wbr>col") == head.count("<th>estimate_<wbr>col")
+            assert head.startswith("<tr><th>bag</th>")
+        assert page.count("<details open>") == opened
+        assert page.count("<details") == 3
+
+
+def test_letters_that_the_font_lacks_are_one_remark(run, folder):
+    frame = pd.read_csv("clean.csv").assign(city=lambda f: f["city"].replace({"Rome": "東京", "Oslo": "🙂"}))
+    frame.to_csv("far.csv", index=False)
+    done = ok(run("estimate", "far.csv", "--by", "city", "-m", "naive", "--plot", "far.png"))
+    remark = "note: the font of pictures lacks some letters of the names; boxes stand for them."
+    assert done.stderr.splitlines().count(remark) == 1
+    assert "Glyph" not in done.stderr
+    with pytest.warns(UserWarning, match="something else"):
+        output.save_figure(Warned(), None, "png", 50)
+
+
+class Warned:
+    """A figure that warns when it is saved."""
+
+    def savefig(self, *_, **__):
+        warnings.warn("something else", stacklevel=1)
 
 
 def test_auto_says_what_it_is_made_of(run, folder):
@@ -518,3 +627,12 @@ def test_held_out_change_promises_no_more_than_the_weights_can_give(run, folder)
     assert held_out_change(est) == -1.0
     est.tuning_ = None
     assert held_out_change(est) is None
+
+
+def test_held_out_change_of_auto_promises_no_more_either(rng):
+    est = Adaptive(random_state=0).fit([rng.normal(size=(5, 4)) for _ in range(8)])
+    mse = est.statistics_.naive_mse
+    least = np.mean([row**2 @ mse for row in est.weights_]) / mse.mean() - 1
+    for combined, expected in ((-1.13 * est.stacking_.naive, least), (-0.1 * est.stacking_.naive, -0.1)):
+        est.stacking_ = dataclasses.replace(est.stacking_, combined=combined)
+        assert held_out_change(est) == pytest.approx(expected, rel=1e-12)
