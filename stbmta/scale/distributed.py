@@ -12,7 +12,8 @@ from typing import Any
 
 from .features import FeatureMap
 from .means import MeanSums, part_sums
-from .stream import BagStream, Partition, frame_blocks
+from .readers import Partition, frame_blocks
+from .stream import BagStream
 
 __all__ = ["cluster_threads", "distributed_parts", "ordered_results", "results"]
 

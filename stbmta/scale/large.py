@@ -21,7 +21,7 @@ from ..statistics import BagStatistics, bag_statistics
 from ..theory import theorems
 from .approximate import choose_features
 from .features import FeatureMap
-from .means import MeanStatistics, mean_statistics
+from .means import MeanStatistics, mean_statistics, row_blocks
 from .stream import BagStream
 
 __all__ = [
@@ -119,16 +119,10 @@ class LargeEstimate:
         """
         own = self.gamma + (1 - self.gamma) / self.counts
         moved = np.empty(len(self.counts))
-        for rows in _row_blocks(self.means):
+        for rows in row_blocks(self.means):
             difference = self.means[rows] - self.statistics.means[rows]
             moved[rows] = np.einsum("ij,ij->i", difference, difference)
         return np.maximum(moved + (2 * own - 1) * self.naive_mse, own**2 * self.naive_mse)
-
-
-def _row_blocks(table: Array) -> list[slice]:
-    """Cut a table into runs of rows of half a megabyte: whatever is made of one is small."""
-    step = max(1, 2**16 // table.shape[1])
-    return [slice(k, k + step) for k in range(0, len(table), step)]
 
 
 def needs_tiles(source: Bags | BagStream, kernel: Kernel, limit: int) -> bool:
@@ -260,7 +254,7 @@ def estimate_large(
         gamma = theorems.gamma_independent((1.0 if c is None else c) * zeta, found.counts - 1)
     kept = np.broadcast_to(np.asarray(gamma, dtype=np.float64), found.counts.shape)[:, None]
     means = found.averages
-    for rows in _row_blocks(means):  # in place: the tables may be most of the memory there is
+    for rows in row_blocks(means):  # in place: the tables may be most of the memory there is
         means[rows] *= 1 - kept[rows]
         means[rows] += kept[rows] * s.means[rows]
     return LargeEstimate(

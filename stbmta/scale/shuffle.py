@@ -20,7 +20,8 @@ from ..statistics import BagStatistics, statistics_from_sums
 from ..sums import PIECE, content_prints, order_by_contents
 from .distributed import results
 from .distributed_sums import RemoteSide, block_rows, cut_blocks, run_rectangles
-from .stream import BagStream, Partition, frame_blocks
+from .readers import Partition, frame_blocks
+from .stream import BagStream, label_list
 
 __all__ = ["stream_statistics"]
 
@@ -115,7 +116,7 @@ def _sort(part: Any, columns: tuple[str, ...] | None) -> _SortedPart:
         if "0 rows" not in str(error):
             raise
         return _SortedPart(np.empty((0, 0)), np.zeros(1, np.int64), [])
-    return _SortedPart(np.ascontiguousarray(bags.data), bags.offsets, bags.labels.tolist())
+    return _SortedPart(np.ascontiguousarray(bags.data), bags.offsets, label_list(bags.labels))
 
 
 def _index(part: _SortedPart) -> _Index:

@@ -139,6 +139,33 @@ def test_parquet_parts_are_read_where_the_work_is(client, frame, tmp_path):
     )
 
 
+@pytest.mark.parametrize("shared", [False, True], ids=["each part its own bags", "all bags in every part"])
+def test_thousands_of_bags_in_several_parts(client, shared, tmp_path):
+    rng = np.random.default_rng(2)
+    for k in range(3):
+        who = np.arange(4000) % 2000 + (0 if shared else 2000 * k)
+        frame = pd.DataFrame(rng.normal(size=(4000, 3)), columns=["a", "b", "c"]).assign(who=who)
+        frame.to_parquet(tmp_path / f"{k}.parquet")
+    stream = BagStream.from_parquet(tmp_path, by="who")
+    features = RandomFourier.draw(RBF(1.0), 3, 64, rng=0)
+    for options in ({}, {"features": features}):
+        here, there = mean_statistics(stream, **options), mean_statistics(stream, **options, client=client)
+        np.testing.assert_array_equal(there.means, here.means)
+        np.testing.assert_array_equal(there.scatter, here.scatter)
+        assert there.labels.tolist() == here.labels.tolist() == list(range(2000 if shared else 6000))
+    here, there = (STB(zeta=1.0, gamma=0.1, client=c).fit(stream) for c in (None, client))
+    np.testing.assert_array_equal(there.means_, here.means_)
+
+
+def test_means_of_bags_in_memory_have_the_same_bits(client):
+    bags = Bags.from_list(np.random.default_rng(3).normal(size=(4000, 3, 2)))
+    for options in ({}, {"features": RandomFourier.draw(RBF(1.0), 2, 64, rng=0)}):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("stbmta.scale.readers.PART", 6000)  # several tasks
+            there = mean_statistics(bags, **options, client=client)
+        np.testing.assert_array_equal(there.means, mean_statistics(bags, **options).means)
+
+
 def test_neighbor_averages_have_the_same_bits(client, monkeypatch):
     monkeypatch.setattr("stbmta.scale.distributed_linear.MOST_ROWS", 64)
     monkeypatch.setattr("stbmta.scale.distributed_linear.MOST_TASKS", 9)
