@@ -117,13 +117,14 @@ class STB(LargeFit):
     n_folds : int, default=5
         Folds of the K-fold choice.
     random_state : int, Generator or None
-        Draws folds and splits.
-    approximation : "auto", int or FeatureMap, optional
+        Draws features, bags to choose parameters on, folds and splits.
+    approximation : "auto", int, FeatureMap or sampler of scikit-learn, optional
         Replace kernel values by inner products of features (:mod:`stbmta.scale.features`): so many random Fourier
-        features, given ones, or "auto": where exact values would take long. Exact by default.
+        features, given ones, or "auto": where exact values would take long. Exact by default; "auto" for a stream.
     max_memory : float or str, optional
         Bytes to use, such as "4GB"; half of what is free by default. Where B x B matrices would need more, the linear
-        kernel is done in tiles; it does not change the estimate.
+        kernel is done in tiles: the same parameters and neighbors, and the same estimates but for the last bits, as
+        averages are then added up one by one and not by a matrix product. What cannot fit is refused.
     n_threads : int, optional
     client : dask.distributed.Client, optional
         Do the large computations on its cluster; the result has the same bits.
@@ -140,15 +141,21 @@ class STB(LargeFit):
         The K-fold risk over the grid, when something was chosen.
     means_, embedding_, gram_, labels_, statistics_
         As for all estimators.
+    approximation_ : str
+        Exact or features, and why; where `approximation` was given, and for streams.
+    approximation_error_ : ApproximationError
+        Error bar of the features, from exact kernel values between some bags drawn at random; where bags in memory
+        have few points. See also :meth:`approximation_error`.
     large_ : LargeEstimate
         Where the estimate was made in tiles: for a :class:`stbmta.scale.stream.BagStream`, for features, and for more
-        bags than `max_memory` allows to compare in full. There are no `weights_` and `neighbors_` then, parameters are
-        chosen on 1000 bags, and `embedding_` holds means of features.
+        bags than `max_memory` allows to compare in full. There are no `weights_` and `neighbors_` then, and
+        `embedding_` holds means of features.
 
     Notes
     -----
     Proven: with `split`, `gamma="theory"` and thresholds from :mod:`stbmta.theory`, Theorem 1 holds. On the
-    same data Theorem 2 holds under its conditions. A threshold chosen by K-fold is a heuristic.
+    same data Theorem 2 holds under its conditions. A threshold chosen by K-fold is a heuristic; where there are more
+    than 1000 bags it is chosen on 1000 of them, drawn at random.
 
     Examples
     --------
@@ -195,7 +202,8 @@ class STB(LargeFit):
         if self.cross_fit and self.split is None:
             raise ValueError("cross_fit averages over the two parts of a split; give split=0.5.")
         rng = np.random.default_rng(self.random_state)
-        self._choose(bags, s.kernel, rng, statistics=s)
+        sample = self._sampler(s, self._exact_limit() - 8 * len(s) ** 2)
+        self._choose(bags, s.kernel, rng, sample, statistics=s)
         self._base = None
         if self.split is None:
             W, self.neighbors_, self.gamma_ = self._weights_from(s)
@@ -219,7 +227,7 @@ class STB(LargeFit):
         bags: Any,
         kernel: Kernel,
         rng: np.random.Generator,
-        sample: Callable[[Any, np.random.Generator], Bags] = lambda bags, rng: bags,
+        sample: Callable[[Any, np.random.Generator], Bags],
         statistics: BagStatistics | None = None,
     ) -> None:
         """Set zeta_, gamma and c_, by K-fold on a sample of the bags where they are None.
@@ -242,7 +250,8 @@ class STB(LargeFit):
                 "n_threads": self.n_threads,
             }
             if self.variance is not None and scored.sizes.max() == 1:
-                self.tuning_ = tune_stb_fission(scored, self.variance, statistics=statistics, **common)
+                known = statistics if scored is bags else None
+                self.tuning_ = tune_stb_fission(scored, self.variance, statistics=known, **common)
             else:
                 self.tuning_ = tune_stb(
                     scored, kernel, variance=self.variance, n_folds=self.n_folds, client=self.client, **common

@@ -31,10 +31,14 @@ __all__ = [
     "inner_products",
     "labels_index",
     "point_diagonal",
+    "require_squares",
     "statistics_from_sums",
 ]
 
 Array = npt.NDArray[np.float64]
+
+# Squares beyond these overflow when they are added up, or have lost digits.
+_LARGEST_SQUARE, _SMALLEST_SQUARE = 1e300, 1e-290
 
 
 @dataclass(frozen=True)
@@ -340,9 +344,37 @@ def centered_means(bags: BagsContainer, n_threads: int | None = None) -> tuple[A
     return center, means, squares
 
 
+def require_squares(largest: float, points: npt.NDArray[Any]) -> None:
+    """Refuse points whose squared distances overflow, or vanish although the points differ.
+
+    Parameters
+    ----------
+    largest : float
+        The largest of the squares that were computed.
+    points : array of shape (n, d)
+
+    Examples
+    --------
+    >>> require_squares(np.inf, np.array([[0.0], [1e160]]))
+    Traceback (most recent call last):
+        ...
+    ValueError: the points lie so far apart (beyond 1e150) that their squares overflow. Divide them by a constant.
+    """
+    if not largest <= _LARGEST_SQUARE:
+        raise ValueError(
+            "the points lie so far apart (beyond 1e150) that their squares overflow. Divide them by a constant."
+        )
+    if largest < _SMALLEST_SQUARE and (points != points[0]).any():
+        raise ValueError(
+            "the points lie so close together (within 1e-145) that their squares vanish. "
+            "Multiply them by a constant."
+        )
+
+
 def _linear_statistics(bags: Bags, n_threads: int | None) -> BagStatistics:
     """Compute the statistics of the linear kernel from the means, by BLAS."""
     center, means, squares = centered_means(bags, n_threads)
+    require_squares(max(moments.farthest(means, np.zeros(bags.dim)), squares.max()), bags.data)
     return BagStatistics(
         sizes=bags.sizes,
         centered_gram=inner_products(means),

@@ -17,7 +17,14 @@ import numpy.typing as npt
 from .bags import RNG, Bags
 from .jit import folds as jit_folds
 from .kernels import Kernel, Linear, as_kernel
-from .statistics import BagStatistics, bag_statistics, centered_means, cross_statistics, point_diagonal
+from .statistics import (
+    BagStatistics,
+    bag_statistics,
+    centered_means,
+    cross_statistics,
+    point_diagonal,
+    require_squares,
+)
 from .sums import part_sums
 from .theory import theorems
 from .threads import run
@@ -322,6 +329,7 @@ def _fold_sums(
     sizes = np.diff(offsets).astype(np.float64)
     totals = means * sizes[:, None]
     norms = np.einsum("ij,ij->i", totals, totals)
+    require_squares(max(norms.max(), squares.max()), shuffled.data)
     bag_totals = np.add.reduceat(totals, np.searchsorted(bag_of, np.arange(len(shuffled))), axis=0)
     return totals @ bag_totals.T, norms, squares + norms / sizes
 

@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from .features import FeatureMap
-from .means import MeanSums, part_sums
 from .readers import Partition, frame_blocks
 from .stream import BagStream
 
-__all__ = ["cluster_threads", "distributed_parts", "ordered_results", "results"]
+__all__ = ["cluster_threads", "map_parts", "ordered_results", "results", "submit_part"]
 
 # Tasks under way for each thread of the cluster: enough to keep it busy, few enough to stay small.
 _AHEAD = 3
@@ -106,32 +104,25 @@ def _result(client: Any, future: Any) -> Any:
         raise ConnectionError(_LOST) from error
 
 
-def distributed_parts(
-    client: Any, stream: BagStream, features: FeatureMap | None, limit: int
-) -> Iterator[MeanSums]:
-    """Sum the parts of a stream on the workers of a cluster; yields them in the order of the stream.
-
-    Each task reads its own part where it runs. What comes back is one row for each bag of the part.
-    """
-
-    def submit(part: Any) -> Any:
-        rest = (stream.columns, features, limit)
-        if isinstance(part, Partition):
-            rows = client.compute(part.partition)  # stays on the worker that computes it
-            return client.submit(_partition_sums, rows, part.by, part.features, *rest, pure=False)
-        return client.submit(part_sums, part, *rest, n_threads=1, pure=False)
-
-    return ordered_results(client, (partial(submit, part) for part in stream.parts))
+def submit_part(client: Any, function: Callable[..., Any], part: Any, *arguments: Any) -> Any:
+    """Submit function(part, ...) to a worker; a partition of a Dask collection stays on the worker that has it."""
+    if isinstance(part, Partition):
+        rows = client.compute(part.partition)
+        return client.submit(_with_frame, function, rows, part.by, part.features, *arguments, pure=False)
+    return client.submit(function, part, *arguments, pure=False)
 
 
-def _partition_sums(
-    frame: Any,
-    by: list[str],
-    features_of_frame: list[str],
-    columns: tuple[str, ...] | None,
-    features: FeatureMap | None,
-    limit: int,
-) -> MeanSums:
-    return part_sums(
-        partial(frame_blocks, frame, by, features_of_frame), columns, features, limit, n_threads=1
+def _with_frame(
+    function: Callable[..., Any], frame: Any, by: list[str], features: list[str], *arguments: Any
+) -> Any:
+    return function(partial(frame_blocks, frame, by, features), *arguments)
+
+
+def map_parts(client: Any, stream: BagStream, function: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
+    """Yield function(part, columns, ...) for each part of a stream in order: here, or where the parts are."""
+    if client is None:
+        return (function(part, stream.columns, *arguments) for part in stream.parts)
+    return ordered_results(
+        client,
+        (partial(submit_part, client, function, part, stream.columns, *arguments) for part in stream.parts),
     )

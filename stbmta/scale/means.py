@@ -22,6 +22,7 @@ from ..memory import memory_limit, require_memory
 from ..progress import progress_bar
 from ..statistics import BagStatistics, centered_means, inner_products
 from ..threads import get_num_threads, run
+from .distributed import map_parts
 from .features import FeatureMap, RandomFourier
 from .stream import BagStream, Blocks, LabelCoder
 
@@ -74,6 +75,11 @@ class MeanStatistics:
             "" if self.features is None else f", {type(self.features).__name__} of {self.features.n_features}"
         )
         return f"MeanStatistics({len(self)} bags, {int(self.sizes.sum())} points, {self.kernel!r}{how})"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the table of means and the numbers of each bag take."""
+        return self.means.nbytes + 40 * len(self)
 
     @cached_property
     def naive_mse(self) -> Array:
@@ -196,9 +202,7 @@ def _sum_all(
     total = MeanSums(0, 0, False)
     parts: Iterable[MeanSums]
     if client is not None:
-        from .distributed import distributed_parts
-
-        parts = distributed_parts(client, stream, features, limit)
+        parts = map_parts(client, stream, part_sums, features, limit, 1)
     else:
         parts = (
             part_sums(part, stream.columns, features, limit, n_threads, held=total.nbytes)
@@ -235,7 +239,8 @@ def part_sums(
                 raise ValueError(
                     f"the points have {sums.dim} columns, but the features are made for {features.dim}."
                 )
-        sums.reserve(len(coder.labels), limit, held + points.nbytes)
+        made = 16 * len(points) * sums.table.shape[1] if by_chunk else 0  # kernel values, and features
+        sums.reserve(len(coder.labels), limit, held + points.nbytes + made)
         sums.add(points if features is None or sums.fourier else features(points), codes, features, n_threads)
     if sums is None:
         sums = MeanSums(0, 0, False)

@@ -6,7 +6,6 @@ machine, and which block each belongs to; the workers put the blocks together an
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,8 @@ from ..jit import moments, packing
 from ..kernels import Kernel, Precomputed
 from ..statistics import BagStatistics, statistics_from_sums
 from ..sums import PIECE, content_prints, order_by_contents
-from .distributed import results
+from .distributed import results, submit_part
 from .distributed_sums import RemoteSide, block_rows, cut_blocks, run_rectangles
-from .readers import Partition, frame_blocks
 from .stream import BagStream, label_list
 
 __all__ = ["stream_statistics"]
@@ -69,7 +67,7 @@ def stream_statistics(
     """
     if isinstance(kernel, Precomputed) and not callable(kernel.values):
         raise ValueError("rows of a stream have no place in a precomputed matrix; give a function.")
-    parts = [_submit_part(client, part, stream.columns) for part in stream.parts]
+    parts = [submit_part(client, _sort, part, stream.columns) for part in stream.parts]
     indexes = list(results(client, [client.submit(_index, part, pure=False) for part in parts]))
     labels, sizes, prints, places = _merge(indexes)
     dim = len(indexes[0].low)
@@ -94,19 +92,6 @@ def stream_statistics(
     starts = np.searchsorted(side.bag, np.arange(len(sizes)))
     diagonal = np.add.reduceat(_diagonals(client, remote, kernel), starts)[np.argsort(order)]
     return statistics_from_sums(sums, diagonal, order, sizes, as_labels(labels), kernel, dim)
-
-
-def _submit_part(client: Any, part: Any, columns: tuple[str, ...] | None) -> Any:
-    if isinstance(part, Partition):
-        rows = client.compute(part.partition)
-        return client.submit(_sort_frame, rows, part.by, part.features, columns, pure=False)
-    return client.submit(_sort, part, columns, pure=False)
-
-
-def _sort_frame(
-    frame: Any, by: list[str], features: list[str], columns: tuple[str, ...] | None
-) -> _SortedPart:
-    return _sort(partial(frame_blocks, frame, by, features), columns)
 
 
 def _sort(part: Any, columns: tuple[str, ...] | None) -> _SortedPart:

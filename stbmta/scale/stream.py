@@ -207,9 +207,10 @@ class LabelCoder:
     def encode(self, groups: Any) -> npt.NDArray[np.int64]:
         """Return the number of each row's bag."""
         local, labels = factorize(groups)
-        return np.array([self._number(label) for label in label_list(labels)], np.int64)[local]
+        return np.array([self.number(label) for label in label_list(labels)], np.int64)[local]
 
-    def _number(self, label: Any) -> int:
+    def number(self, label: Any) -> int:
+        """Return the number of a bag, a new one where it has none."""
         number = self.codes.setdefault(label, len(self.labels))
         if number == len(self.labels):
             self.labels.append(label)

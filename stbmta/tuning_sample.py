@@ -1,0 +1,64 @@
+"""On which bags parameters are chosen, and how much memory that takes."""
+
+import numpy as np
+import numpy.typing as npt
+
+from .kernels import Kernel, Linear
+from .memory import require_memory
+from .tuning import default_scored, default_zetas
+
+__all__ = ["TUNING_BAGS", "require_tuning_memory", "tuning_choice"]
+
+# Bags on which parameters are chosen: more cost much and hardly change the choice.
+TUNING_BAGS = 1000
+# Folds that are scored at least, by drawing them several times.
+_LEAST_SCORED = 500
+
+
+def tuning_choice(n_bags: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return the bags on which parameters are chosen: all, or TUNING_BAGS drawn at random.
+
+    It depends on the number of bags alone, so that memory and the way of computing change no parameter.
+
+    Examples
+    --------
+    >>> tuning_choice(3, np.random.default_rng(0))
+    array([0, 1, 2])
+    >>> len(tuning_choice(5000, np.random.default_rng(0)))
+    1000
+    """
+    if n_bags <= TUNING_BAGS:
+        return np.arange(n_bags)
+    return np.sort(rng.choice(n_bags, TUNING_BAGS, replace=False))
+
+
+def require_tuning_memory(
+    sizes: npt.NDArray[np.int64], dim: int, kernel: Kernel, n_folds: int, copies: int, limit: int
+) -> None:
+    """Refuse a choice of parameters that would not fit.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (B,)
+        Of the bags of the sample.
+    dim : int
+    kernel : Kernel
+    n_folds : int
+    copies : int
+        How often the points of the sample are held before the choice begins.
+    limit : int
+        Bytes that are left.
+    """
+    B, linear = len(sizes), isinstance(kernel, Linear)
+    folds = int(np.minimum(sizes, n_folds).sum())
+    scored = min(folds, default_scored(B))
+    parts = min(folds, B + 2 * scored)
+    points = 8.0 * float(sizes.sum()) * dim * (copies + (1 if linear else 3))
+    sums = 8.0 * B * (parts * (1 if linear else 2) + 3 * B)
+    paths = 2 * 32.0 * len(default_zetas()) * max(scored, _LEAST_SCORED)
+    require_memory(
+        points + sums + paths,
+        limit,
+        f"choosing parameters on {B} bags with {int(sizes.sum())} points",
+        "Give zeta and gamma (they may be chosen on a smaller sample), or allow more with max_memory.",
+    )
