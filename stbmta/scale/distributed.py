@@ -17,7 +17,7 @@ __all__ = ["cluster_threads", "map_parts", "ordered_results", "results", "submit
 
 # Tasks under way for each thread of the cluster: enough to keep it busy, few enough to stay small.
 _AHEAD = 3
-# Seconds without a single worker after which a run is given up, and between looks.
+# Seconds without a single worker that runs after which a run is given up, and between looks.
 PATIENCE = 120.0
 _POLL = 2.0
 _LOST = "the connection to the Dask cluster was lost before the result was complete."
@@ -42,6 +42,7 @@ def ordered_results(client: Any, tasks: Iterable[Callable[[], Any]]) -> Iterator
     When the caller stops early (an error, Ctrl-C), tasks under way are cancelled.
     """
     window: deque[Any] = deque()
+    cluster_threads(client)  # a cluster, or an error that says what it is
     try:
         for submit in tasks:
             window.append(_submit(client, submit))
@@ -65,6 +66,8 @@ def _given(future: Any) -> Any:
 
 def cluster_threads(client: Any) -> int:
     """Return the number of threads of all workers."""
+    if not hasattr(client, "nthreads"):
+        raise TypeError(f"client must be a dask.distributed.Client, found {client!r}.")
     return sum(client.nthreads().values())
 
 
@@ -90,11 +93,10 @@ def _result(client: Any, future: Any) -> Any:
             except TimeoutError:
                 if future.done():
                     raise
-                deserted = 0.0 if cluster_threads(client) else deserted + _POLL
+                workers = _worker_states(client)
+                deserted = 0.0 if "running" in workers else deserted + _POLL
                 if deserted >= PATIENCE:
-                    raise ConnectionError(
-                        f"the Dask cluster has had no workers for {deserted:.0f} s: they died, or were never started."
-                    ) from None
+                    raise _desertion(workers, deserted) from None
     except KilledWorker as error:
         raise RuntimeError(
             "the workers that ran a task died, several times: most likely they ran out of memory. "
@@ -102,6 +104,24 @@ def _result(client: Any, future: Any) -> Any:
         ) from error
     except (CancelledError, CommClosedError, TimeoutError) as error:
         raise ConnectionError(_LOST) from error
+
+
+def _worker_states(client: Any) -> list[str]:
+    """Return the status of each worker."""
+    return [worker["status"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()]
+
+
+def _desertion(workers: list[str], seconds: float) -> Exception:
+    """Say why nobody works: there are no workers, or they stopped because their memory is full."""
+    if not workers:
+        return ConnectionError(
+            f"the Dask cluster has had no workers for {seconds:.0f} s: they died, or were never started."
+        )
+    return RuntimeError(
+        f"none of the {len(workers)} workers of the Dask cluster has run for {seconds:.0f} s "
+        f"(status: {', '.join(sorted(set(workers)))}). Workers pause when their memory is nearly full: "
+        "give them more (memory_limit), or start more of them."
+    )
 
 
 def submit_part(client: Any, function: Callable[..., Any], part: Any, *arguments: Any) -> Any:

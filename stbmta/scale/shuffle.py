@@ -17,7 +17,7 @@ from ..jit import moments, packing
 from ..kernels import Kernel, Precomputed
 from ..statistics import BagStatistics, statistics_from_sums
 from ..sums import PIECE, content_prints, order_by_contents
-from .distributed import results, submit_part
+from .distributed import cluster_threads, results, submit_part
 from .distributed_sums import RemoteSide, block_rows, cut_blocks, run_rectangles
 from .stream import BagStream, label_list
 
@@ -67,10 +67,11 @@ def stream_statistics(
     """
     if isinstance(kernel, Precomputed) and not callable(kernel.values):
         raise ValueError("rows of a stream have no place in a precomputed matrix; give a function.")
+    cluster_threads(client)  # a cluster, or an error that says what it is
     parts = [submit_part(client, _sort, part, stream.columns) for part in stream.parts]
     indexes = list(results(client, [client.submit(_index, part, pure=False) for part in parts]))
     labels, sizes, prints, places = _merge(indexes)
-    dim = len(indexes[0].low)
+    dim = max(len(index.low) for index in indexes)  # 0 in a part without rows
     order = order_by_contents(sizes, prints)
     offsets = np.r_[0, np.cumsum(sizes[order])]
     side = Side.cut(np.empty((0, dim)), np.empty(0), offsets, np.arange(len(sizes)), PIECE)

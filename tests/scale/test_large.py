@@ -1,6 +1,7 @@
 """STB in tiles and from streams: the estimates of the ordinary way, in less memory."""
 
 import json
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -367,5 +368,35 @@ def test_the_command_prints_the_plan():
     )
     assert [plan["job"]["kind"] for plan in found] == ["kernel"]
     assert found[0]["job"]["n_points"] == 200
-    for wrong in (["--bags", "0", "--dim", "3"], ["--bags", "10", "--dim", "3", "--points", "5"]):
-        assert runner.invoke(cli.app, ["plan-compute", *wrong]).exit_code == 2
+    for wrong in (
+        ["--bags", "0", "--dim", "3"],
+        ["--bags", "10", "--dim", "3", "--points", "5"],
+        ["--bags", "inf", "--dim", "3"],
+        ["--bags", "1e300", "--dim", "1e300"],
+        ["--bags", "10", "--dim", "nan"],
+        ["--bags", "10", "--dim", "3", "--points", "inf"],
+    ):
+        done = runner.invoke(cli.app, ["plan-compute", *wrong])
+        assert done.exit_code == 2
+        assert "must be a number from" in done.output
+    assert runner.invoke(cli.app, ["plan-compute", "--bags", "1e30", "--dim", "1e30"]).exit_code == 2
+    assert (
+        runner.invoke(
+            cli.app, ["plan-compute", "--bags", "1e28", "--dim", "1e30", "--workers", "9"]
+        ).exit_code
+        == 0
+    )
+
+
+def test_the_memory_of_the_plan_is_that_of_the_work(rng):
+    """Of an estimate from a stream, beyond the blocks that are read."""
+    n_bags, dim = 3000, 200
+    X, groups = rng.normal(size=(2 * n_bags, dim)), np.arange(2 * n_bags) % n_bags
+    stream = BagStream.from_arrays(X, groups, rows=100)
+    est = STB(zeta=1.0, gamma=0.1, n_threads=1).fit(stream)
+    tracemalloc.start()
+    est.fit(stream)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    job = cost.Job(kind="linear", n_bags=n_bags, n_points=2 * n_bags, dim=dim)
+    assert 0.8 < peak / cost.plan_compute(job).memory < 1.2
