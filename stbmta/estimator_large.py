@@ -176,7 +176,7 @@ class LargeFit(BagEstimator):
         """Return a function that draws the bags on which parameters are chosen, where that fits into memory."""
 
         def sample(source: Bags | BagStream, rng: np.random.Generator) -> Bags:
-            chosen = tuning_choice(len(s), rng)
+            chosen = tuning_choice(len(s), s.kernel, rng)
             everything = isinstance(source, Bags) and len(chosen) == len(source)
             copies = 0 if everything else 1 if isinstance(source, Bags) else 2
             require_tuning_memory(s.sizes[chosen], s.dim, s.kernel, self.n_folds, copies, limit)

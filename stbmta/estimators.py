@@ -154,8 +154,8 @@ class STB(LargeFit):
     Notes
     -----
     Proven: with `split`, `gamma="theory"` and thresholds from :mod:`stbmta.theory`, Theorem 1 holds. On the
-    same data Theorem 2 holds under its conditions. A threshold chosen by K-fold is a heuristic; where there are more
-    than 1000 bags it is chosen on 1000 of them, drawn at random.
+    same data Theorem 2 holds under its conditions. A threshold chosen by K-fold is a heuristic; of more than
+    2000 bags (1000 with other kernels than the linear one) so many are drawn at random to choose it on.
 
     Examples
     --------

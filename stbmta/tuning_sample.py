@@ -9,27 +9,29 @@ from .tuning import default_scored, default_zetas
 
 __all__ = ["TUNING_BAGS", "require_tuning_memory", "tuning_choice"]
 
-# Bags on which parameters are chosen: more cost much and hardly change the choice.
-TUNING_BAGS = 1000
+# Bags on which parameters are chosen: more cost much and hardly change the choice. Half as many where kernel values
+# between all their points are needed.
+TUNING_BAGS = 2000
 # Folds that are scored at least, by drawing them several times.
 _LEAST_SCORED = 500
 
 
-def tuning_choice(n_bags: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return the bags on which parameters are chosen: all, or TUNING_BAGS drawn at random.
+def tuning_choice(n_bags: int, kernel: Kernel, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return the bags on which parameters are chosen: all, or some drawn at random where they are very many.
 
-    It depends on the number of bags alone, so that memory and the way of computing change no parameter.
+    It depends on their number and the kind of kernel alone, so that memory and the way of computing change no
+    parameter.
 
     Examples
     --------
-    >>> tuning_choice(3, np.random.default_rng(0))
+    >>> from stbmta import RBF
+    >>> tuning_choice(3, Linear(), np.random.default_rng(0))
     array([0, 1, 2])
-    >>> len(tuning_choice(5000, np.random.default_rng(0)))
-    1000
+    >>> [len(tuning_choice(5000, kernel, np.random.default_rng(0))) for kernel in (Linear(), RBF(1.0))]
+    [2000, 1000]
     """
-    if n_bags <= TUNING_BAGS:
-        return np.arange(n_bags)
-    return np.sort(rng.choice(n_bags, TUNING_BAGS, replace=False))
+    most = TUNING_BAGS if isinstance(kernel, Linear) else TUNING_BAGS // 2
+    return np.arange(n_bags) if n_bags <= most else np.sort(rng.choice(n_bags, most, replace=False))
 
 
 def require_tuning_memory(
