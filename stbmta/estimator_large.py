@@ -25,7 +25,7 @@ from .scale.means import mean_statistics
 from .scale.sample import source_shape, stream_sample
 from .scale.stream import BagStream, label_list
 from .statistics import bag_statistics
-from .tuning_sample import require_tuning_memory, tuning_choice
+from .tuning_sample import require_tuning_memory, tuning_choice, tuning_memory
 
 __all__ = ["LargeFit"]
 
@@ -43,6 +43,9 @@ _FITTED = (
 class LargeFit(BagEstimator):
     """What :class:`stbmta.STB` does with data that are too large for statistics of all pairs of bags."""
 
+    zeta: float | None
+    gamma: Any
+    c: float | None
     zeta_: float | None
     c_: float | None
     gamma_: Any
@@ -87,7 +90,7 @@ class LargeFit(BagEstimator):
         if isinstance(kernel, Linear):
             if self.approximation is not None:
                 self.approximation_ = "exact: the linear kernel needs means only"
-            if stream or exact_memory(len(source), 0, source.dim, kernel) > memory_limit(self.max_memory):
+            if stream or self._full_memory(source, kernel) > memory_limit(self.max_memory):
                 return self._fit_means(source, Choice(kernel, None, "exact"), rng)
         elif stream or self.approximation is not None:
             approximation = "auto" if self.approximation is None else self.approximation
@@ -168,6 +171,19 @@ class LargeFit(BagEstimator):
                 "a split needs bags in memory and all pairs of them; leave it out for data this large."
             )
 
+    def _tunes(self) -> bool:
+        """Tell whether a parameter is to be chosen from the data."""
+        return self.zeta is None or self.gamma is None or (self.gamma == "theory" and self.c is None)
+
+    def _full_memory(self, bags: Bags, kernel: Kernel) -> float:
+        """Return how many bytes a fit by matrices of all pairs takes: to choose parameters, or to estimate."""
+        needed = exact_memory(len(bags), len(bags.data), bags.dim, kernel)
+        if not self._tunes():
+            return needed
+        most = len(tuning_choice(len(bags), kernel, np.random.default_rng(0)))
+        largest = np.sort(bags.sizes)[len(bags) - most :]
+        return max(needed, 8.0 * len(bags) ** 2 + tuning_memory(largest, bags.dim, kernel, self.n_folds))
+
     def _exact_limit(self) -> int:
         """Return how many bytes statistics of all pairs may take: all that is free, if nobody says less."""
         return available_memory() if self.max_memory is None else memory_limit(self.max_memory)
@@ -233,6 +249,14 @@ class LargeFit(BagEstimator):
         tested = mean_statistics(held_out, features=self.large_.statistics.features, n_threads=self.n_threads)
         found = self.large_.means[self._positions(tested.labels)]
         return float(np.einsum("ij,ij->i", found, 2 * tested.means - found).mean())
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("weights_", "neighbors_") and "large_" in self.__dict__:
+            raise AttributeError(
+                f"{name} is not kept where estimates are made in tiles or from features; large_.counts has the numbers "
+                "of neighbors, and stbmta.neighbor_averages(..., keep_neighbors=True) finds them."
+            )
+        return super().__getattr__(name)
 
     def _neighbor_counts(self) -> Any:
         return self.large_.counts if "large_" in self.__dict__ else super()._neighbor_counts()

@@ -240,7 +240,7 @@ class STB(LargeFit):
             raise ValueError(f"gamma must be a number, 'theory' or None, found {self.gamma!r}.")
         self.zeta_, self.c_ = self.zeta, self.c
         self._gamma: Any = self.gamma
-        if self.zeta is None or self.gamma is None or (theory and self.c is None):
+        if self._tunes():
             scored = sample(bags, rng)
             common: dict[str, Any] = {
                 "zeta": self.zeta,

@@ -7,7 +7,7 @@ from .kernels import Kernel, Linear
 from .memory import require_memory
 from .tuning import default_scored, default_zetas
 
-__all__ = ["TUNING_BAGS", "require_tuning_memory", "tuning_choice"]
+__all__ = ["TUNING_BAGS", "require_tuning_memory", "tuning_choice", "tuning_memory"]
 
 # Bags on which parameters are chosen: more cost much and hardly change the choice. Half as many where kernel values
 # between all their points are needed.
@@ -34,22 +34,20 @@ def tuning_choice(n_bags: int, kernel: Kernel, rng: np.random.Generator) -> npt.
     return np.arange(n_bags) if n_bags <= most else np.sort(rng.choice(n_bags, most, replace=False))
 
 
-def require_tuning_memory(
-    sizes: npt.NDArray[np.int64], dim: int, kernel: Kernel, n_folds: int, copies: int, limit: int
-) -> None:
-    """Refuse a choice of parameters that would not fit.
+def tuning_memory(
+    sizes: npt.NDArray[np.int64], dim: int, kernel: Kernel, n_folds: int, copies: int = 0
+) -> float:
+    """Return how many bytes the choice of parameters takes.
 
     Parameters
     ----------
     sizes : ndarray of shape (B,)
-        Of the bags of the sample.
+        Of the bags that it is made on.
     dim : int
     kernel : Kernel
     n_folds : int
-    copies : int
-        How often the points of the sample are held before the choice begins.
-    limit : int
-        Bytes that are left.
+    copies : int, default=0
+        How often their points are held before the choice begins.
     """
     B, linear = len(sizes), isinstance(kernel, Linear)
     folds = int(np.minimum(sizes, n_folds).sum())
@@ -58,9 +56,16 @@ def require_tuning_memory(
     points = 8.0 * float(sizes.sum()) * dim * (copies + (1 if linear else 3))
     sums = 8.0 * B * (parts * (1 if linear else 2) + 3 * B)
     paths = 2 * 32.0 * len(default_zetas()) * max(scored, _LEAST_SCORED)
+    return points + sums + paths
+
+
+def require_tuning_memory(
+    sizes: npt.NDArray[np.int64], dim: int, kernel: Kernel, n_folds: int, copies: int, limit: int
+) -> None:
+    """Refuse a choice of parameters that would not fit into what is left; see :func:`tuning_memory`."""
     require_memory(
-        points + sums + paths,
+        tuning_memory(sizes, dim, kernel, n_folds, copies),
         limit,
-        f"choosing parameters on {B} bags with {int(sizes.sum())} points",
+        f"choosing parameters on {len(sizes)} bags with {int(sizes.sum())} points",
         "Give zeta and gamma (they may be chosen on a smaller sample), or allow more with max_memory.",
     )

@@ -53,7 +53,7 @@ def test_tiles_give_the_estimates_of_the_full_matrix(bags, gamma):
     np.testing.assert_array_equal(frame["neighbors"], expected["neighbors"])
     np.testing.assert_allclose(frame["naive_error"], expected["naive_error"], rtol=1e-12)
     assert "No. points:" in tiles.summary().as_text()
-    with pytest.raises(AttributeError, match="weights_"):
+    with pytest.raises(AttributeError, match="weights_ is not kept where estimates are made in tiles"):
         _ = tiles.weights_
     rows = tiles.transform(bags)
     np.testing.assert_array_equal(rows, np.repeat(tiles.means_, bags.sizes, axis=0))
@@ -96,6 +96,16 @@ def test_parameters_are_chosen_on_the_same_sample_in_any_amount_of_memory(bags, 
             np.testing.assert_array_equal(est.gamma_, full.gamma_)
             np.testing.assert_array_equal(est.tuning_.risk, full.tuning_.risk)
             np.testing.assert_allclose(est.means_, full.means_, rtol=1e-12, atol=1e-13)
+
+
+def test_tiles_where_the_matrices_leave_no_room_to_choose_parameters(rng):
+    """The matrices of all pairs would fit, and the choice of parameters by itself, but not both."""
+    bags = Bags.from_list([rng.normal(size=(3, 4)) for _ in range(1000)])
+    full = STB(random_state=0).fit(bags)
+    tiles = STB(random_state=0, max_memory="56MB").fit(bags)
+    assert hasattr(tiles, "large_")
+    assert (tiles.zeta_, tiles.gamma_) == (full.zeta_, full.gamma_)
+    assert not hasattr(STB(zeta=1.0, gamma=0.1, max_memory="56MB").fit(bags), "large_")
 
 
 def test_a_sample_of_a_stream_has_whole_bags(bags):
