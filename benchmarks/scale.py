@@ -21,8 +21,18 @@ from stbmta.scale.approximate import approximation_error
 from stbmta.scale.features import RandomFourier
 from stbmta.scale.means import mean_statistics
 from stbmta.scale.stream import BagStream
+from stbmta.validation.compare.outcome import Check
 
-__all__ = ["DaskRun", "FeatureRun", "LinearRun", "dask_overhead", "feature_growth", "linear_growth"]
+__all__ = [
+    "CHECKS",
+    "DaskRun",
+    "FeatureRun",
+    "LinearRun",
+    "dask_overhead",
+    "exponent",
+    "feature_growth",
+    "linear_growth",
+]
 
 CLUSTERS = 200
 
@@ -237,6 +247,66 @@ def dask_run(workers: int, n_points: int, dim: int) -> DaskRun:
 def dask_overhead(n_points: int = 400_000, dim: int = 12) -> list[DaskRun]:
     """Compare one machine with a cluster of one and of two processes, on a job of about a minute."""
     return [_apart("dask_run", DaskRun, workers, n_points, dim) for workers in (1, 2)]
+
+
+# ---------------------------------------------------------------------- what must be reached
+
+
+def exponent(sizes: list[float], seconds: list[float]) -> float:
+    """Return the power of the size with which the time grows.
+
+    Examples
+    --------
+    >>> round(exponent([1, 2, 4], [1.0, 4.0, 16.0]), 6)
+    2.0
+    """
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+
+
+def linear_checks(runs: list[LinearRun]) -> list[Check]:
+    """Check memory and speed of the largest run, and that the time grows with the square of the bags."""
+    last = runs[-1]
+    growth = exponent([run.n_bags for run in runs], [run.seconds for run in runs])
+    return [
+        _check("peak memory, GiB", last.peak / 2**30, most=4.0),
+        _check("share of the rate of BLAS", last.rate / last.blas, least=0.5),
+        _check("time grows as B to the power of", growth, least=1.8, most=2.2),
+    ]
+
+
+def feature_checks(runs: list[FeatureRun]) -> list[Check]:
+    """Check memory, that the time is linear in the points, and that the stated error holds for other bags."""
+    last = runs[-1]
+    growth = exponent([run.n_points for run in runs], [run.seconds for run in runs])
+    return [
+        _check("peak memory, GiB", last.peak / 2**30, most=4.0),
+        _check("time grows as n to the power of", growth, least=0.8, most=1.2),
+        _check("error on other bags over the stated one", last.checked / last.stated, most=1.5),
+        _check("stated error over what theory allows", last.stated / last.bound, most=1.0),
+    ]
+
+
+def dask_checks(runs: list[DaskRun]) -> list[Check]:
+    """Check that a cluster gives the same bits, and what it adds to the time."""
+    return [
+        check
+        for run in runs
+        for check in (
+            _check(f"overhead of {run.workers} processes", run.overhead, most=0.2),
+            _check(f"same bits on {run.workers} processes (1: yes)", float(run.same_bits), least=1.0),
+        )
+    ]
+
+
+def _check(name: str, found: float, *, least: float | None = None, most: float | None = None) -> Check:
+    return Check(name=name, found=found, standard_error=float("nan"), least=least, most=most)
+
+
+CHECKS: dict[str, Callable[[Any], list[Check]]] = {
+    "linear": linear_checks,
+    "features": feature_checks,
+    "dask": dask_checks,
+}
 
 
 # ---------------------------------------------------------------------- processes

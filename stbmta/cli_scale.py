@@ -9,6 +9,9 @@ from .cli_output import print_json
 
 __all__ = ["register"]
 
+# More of anything than there can be; products of such numbers are still finite.
+_MOST = 1e30
+
 
 class _Job(StrEnum):
     linear = "linear"
@@ -57,11 +60,13 @@ def plan_compute(
     from .scale import cost
 
     for name, value in (("bags", bags), ("dim", dim), ("features", features), ("neighbors", neighbors)):
-        if not value >= 1:
-            raise ValueError(f"--{name} must be at least 1, found {value:g}.")
+        if not 1 <= value <= _MOST:
+            raise ValueError(f"--{name} must be a number from 1 to {_MOST:g}, found {value:g}.")
     n_points = 20 * bags if points is None else points
-    if not n_points >= bags:
-        raise ValueError(f"--points must be at least --bags ({bags:g}), found {n_points:g}.")
+    if not bags <= n_points <= _MOST:
+        raise ValueError(
+            f"--points must be a number from --bags ({bags:g}) to {_MOST:g}, found {n_points:g}."
+        )
     rates = cost.measure_rates() if measure else None
     plans = [
         cost.plan_compute(
@@ -101,6 +106,9 @@ def bench_scale(
 ) -> None:
     """Measure data beyond memory: time, peak memory, growth, and what a cluster of processes adds.
 
+    Figures that must be reached are marked ok or MISSED, and the exit code is 1 if one is missed; --quick measures
+    too little for that.
+
     linear: STB estimates of 100,000 means in 1000 dimensions. features: embeddings of ten million points by random
     features. dask: exact kernel statistics on local clusters of one and two processes, against threads.
 
@@ -118,21 +126,46 @@ def bench_scale(
             found[one.value] = scale.feature_growth(*((100_000, 1000) if quick else ()))
         else:
             found[one.value] = scale.dask_overhead(*((40_000,) if quick else ()))
+    checks = {} if quick else {name: scale.CHECKS[name](runs) for name, runs in found.items()}
     if as_json:
-        print_json({name: [asdict(run) for run in runs] for name, runs in found.items()})
-        return
-    tables = {"linear": _linear_table, "features": _feature_table, "dask": _dask_table}
-    for name, runs in found.items():
-        print(tables[name](runs), end="\n\n")
+        print_json(
+            {name: [asdict(run) for run in runs] for name, runs in found.items()}
+            | {
+                "checks": [
+                    asdict(check) | {"passed": check.passed} for part in checks.values() for check in part
+                ]
+            }
+        )
+    else:
+        tables = {"linear": _linear_table, "features": _feature_table, "dask": _dask_table}
+        for name, runs in found.items():
+            print(tables[name](runs), end="\n\n")
+            if name in checks:
+                print(_check_table(checks[name]), end="\n\n")
+    if not all(check.passed for part in checks.values() for check in part):
+        raise typer.Exit(1)
 
 
-def _exponent(sizes: list[float], seconds: list[float]) -> str:
-    import numpy as np
+def _check_table(checks: list[Any]) -> str:
+    from stbmta.theory._table import format_table
 
-    return f"{np.polyfit(np.log(sizes), np.log(seconds), 1)[0]:.2f}"
+    limits = [
+        f"{check.least:g} to {check.most:g}"
+        if None not in (check.least, check.most)
+        else (f">= {check.least:g}" if check.most is None else f"<= {check.most:g}")
+        for check in checks
+    ]
+    columns = {
+        "check": [check.name for check in checks],
+        "found": [f"{check.found:.3g}" for check in checks],
+        "must be": limits,
+        "": ["ok" if check.passed else "MISSED" for check in checks],
+    }
+    return format_table(columns)
 
 
 def _linear_table(runs: list[Any]) -> str:
+    from stbmta.benchmarks.scale import exponent
     from stbmta.theory._table import format_table
 
     columns = {
@@ -145,11 +178,12 @@ def _linear_table(runs: list[Any]) -> str:
         "share": [f"{run.rate / run.blas:.0%}" for run in runs],
         "error / naive": [round(run.error, 4) for run in runs],
     }
-    growth = _exponent([run.n_bags for run in runs], [run.seconds for run in runs])
-    return f"STB estimates in tiles\n{format_table(columns)}\ntime grows as B^{growth}"
+    growth = exponent([run.n_bags for run in runs], [run.seconds for run in runs])
+    return f"STB estimates in tiles\n{format_table(columns)}\ntime grows as B^{growth:.2f}"
 
 
 def _feature_table(runs: list[Any]) -> str:
+    from stbmta.benchmarks.scale import exponent
     from stbmta.theory._table import format_table
 
     columns = {
@@ -161,8 +195,8 @@ def _feature_table(runs: list[Any]) -> str:
         "on other bags": [f"{run.checked:.2e}" for run in runs],
         "theory allows": [f"{run.bound:.2e}" for run in runs],
     }
-    growth = _exponent([run.n_points for run in runs], [run.seconds for run in runs])
-    return f"Embeddings by random features\n{format_table(columns)}\ntime grows as n^{growth}"
+    growth = exponent([run.n_points for run in runs], [run.seconds for run in runs])
+    return f"Embeddings by random features\n{format_table(columns)}\ntime grows as n^{growth:.2f}"
 
 
 def _dask_table(runs: list[Any]) -> str:

@@ -181,6 +181,10 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         return bags
 
     def _read_bags(self, X: Any, groups: Any, *, reset: bool) -> Bags:
+        if hasattr(X, "to_bags"):
+            raise TypeError(
+                f"{type(self).__name__} needs bags in memory here; pass stream.to_bags(). STB.fit takes streams."
+            )
         if isinstance(X, Bags) or _is_list_of_arrays(X):
             if groups is not None:
                 raise ValueError("groups belong to a long table; these are bags already.")
@@ -201,7 +205,7 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         return Bags.from_groups(table, labels, None if names is None else list(names))
 
     def _bag_of_rows(self, X: Any, groups: Any) -> npt.NDArray[np.int64]:
-        if isinstance(X, Bags) or _is_list_of_arrays(X):
+        if isinstance(X, Bags) or _is_list_of_arrays(X) or hasattr(X, "to_bags"):
             bags = self._as_bags(X, groups, reset=False)
             return np.repeat(self._positions(bags.labels), bags.sizes)
         table = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])

@@ -117,13 +117,14 @@ class STB(LargeFit):
     n_folds : int, default=5
         Folds of the K-fold choice.
     random_state : int, Generator or None
-        Draws folds and splits.
-    approximation : "auto", int or FeatureMap, optional
+        Draws features, bags to choose parameters on, folds and splits.
+    approximation : "auto", int, FeatureMap or sampler of scikit-learn, optional
         Replace kernel values by inner products of features (:mod:`stbmta.scale.features`): so many random Fourier
-        features, given ones, or "auto": where exact values would take long. Exact by default.
+        features, given ones, or "auto": where exact values would take long. Exact by default; "auto" for a stream.
     max_memory : float or str, optional
         Bytes to use, such as "4GB"; half of what is free by default. Where B x B matrices would need more, the linear
-        kernel is done in tiles; it does not change the estimate.
+        kernel is done in tiles: the same parameters and neighbors, and the same estimates but for the last bits, as
+        averages are then added up one by one and not by a matrix product. What cannot fit is refused.
     n_threads : int, optional
     client : dask.distributed.Client, optional
         Do the large computations on its cluster; the result has the same bits.
@@ -140,15 +141,21 @@ class STB(LargeFit):
         The K-fold risk over the grid, when something was chosen.
     means_, embedding_, gram_, labels_, statistics_
         As for all estimators.
+    approximation_ : str
+        Exact or features, and why; where `approximation` was given, and for streams.
+    approximation_error_ : ApproximationError
+        Error bar of the features, from exact kernel values between some bags drawn at random; where bags in memory
+        have few points. See also :meth:`approximation_error`.
     large_ : LargeEstimate
         Where the estimate was made in tiles: for a :class:`stbmta.scale.stream.BagStream`, for features, and for more
-        bags than `max_memory` allows to compare in full. There are no `weights_` and `neighbors_` then, parameters are
-        chosen on 1000 bags, and `embedding_` holds means of features.
+        bags than `max_memory` allows to compare in full. There are no `weights_` and `neighbors_` then, and
+        `embedding_` holds means of features.
 
     Notes
     -----
     Proven: with `split`, `gamma="theory"` and thresholds from :mod:`stbmta.theory`, Theorem 1 holds. On the
-    same data Theorem 2 holds under its conditions. A threshold chosen by K-fold is a heuristic.
+    same data Theorem 2 holds under its conditions. A threshold chosen by K-fold is a heuristic; of more than
+    2000 bags (1000 with other kernels than the linear one) so many are drawn at random to choose it on.
 
     Examples
     --------
@@ -195,9 +202,10 @@ class STB(LargeFit):
         if self.cross_fit and self.split is None:
             raise ValueError("cross_fit averages over the two parts of a split; give split=0.5.")
         rng = np.random.default_rng(self.random_state)
+        limit = self._exact_limit() - 8 * len(s) ** 2
         self._base = None
         if self.split is None:
-            self._choose(bags, s.kernel, rng, statistics=s)
+            self._choose(bags, s.kernel, rng, self._sampler(s, limit), statistics=s)
             W, self.neighbors_, self.gamma_ = self._weights_from(s)
             return W
         least = 2 if self.variance is None else 1
@@ -206,16 +214,16 @@ class STB(LargeFit):
         )
         parts = bags.split(self.split, rng)
         tested = min(int(part.sizes.max()) for part in (parts if self.cross_fit else parts[:1]))
-        if self._has_to_choose() and tested <= least:
+        if self._tunes() and tested <= least:
             raise ValueError(
                 f"the parts of the bags for the tests have {tested} rows at most; choosing parameters by folds needs "
                 f"{least + 1} in one bag. Give zeta and gamma, or leave out split."
             )
         first, second = (bag_statistics(part, s.kernel, n_threads=self.n_threads) for part in parts)
         if self.cross_fit:
-            self._choose(parts[1], s.kernel, rng, statistics=second)
+            self._choose(parts[1], s.kernel, rng, self._sampler(second, limit), statistics=second)
             W_swapped, *_ = self._weights_from(second)
-        self._choose(parts[0], s.kernel, rng, statistics=first)
+        self._choose(parts[0], s.kernel, rng, self._sampler(first, limit), statistics=first)
         W, self.neighbors_, self.gamma_ = self._weights_from(first)
         if not self.cross_fit:
             self._base = Base(parts[1], second)
@@ -230,7 +238,7 @@ class STB(LargeFit):
         bags: Any,
         kernel: Kernel,
         rng: np.random.Generator,
-        sample: Callable[[Any, np.random.Generator], Bags] = lambda bags, rng: bags,
+        sample: Callable[[Any, np.random.Generator], Bags],
         statistics: BagStatistics | None = None,
     ) -> None:
         """Set zeta_, gamma and c_, by K-fold on a sample of the bags where they are None.
@@ -243,7 +251,7 @@ class STB(LargeFit):
             raise ValueError(f"gamma must be a number, 'theory' or None, found {self.gamma!r}.")
         self.zeta_, self.c_ = self.zeta, self.c
         self._gamma: Any = self.gamma
-        if self._has_to_choose():
+        if self._tunes():
             scored = sample(bags, rng)
             common: dict[str, Any] = {
                 "zeta": self.zeta,
@@ -253,7 +261,8 @@ class STB(LargeFit):
                 "n_threads": self.n_threads,
             }
             if self.variance is not None and scored.sizes.max() == 1:
-                self.tuning_ = tune_stb_fission(scored, self.variance, statistics=statistics, **common)
+                known = statistics if scored is bags else None
+                self.tuning_ = tune_stb_fission(scored, self.variance, statistics=known, **common)
             else:
                 self.tuning_ = tune_stb(
                     scored, kernel, variance=self.variance, n_folds=self.n_folds, client=self.client, **common
@@ -261,9 +270,6 @@ class STB(LargeFit):
             self.zeta_ = self.tuning_.zeta
             self.c_ = self.tuning_.c
             self._gamma = "theory" if theory else self.tuning_.gamma
-
-    def _has_to_choose(self) -> bool:
-        return self.zeta is None or self.gamma is None or (isinstance(self.gamma, str) and self.c is None)
 
     def _weights_from(self, s: BagStatistics) -> tuple[Any, Any, Any]:
         """Return weights, neighbors and gamma for tests on the bags with these statistics."""

@@ -7,6 +7,7 @@ no problem; ``bag_statistics`` would need a B x B matrix.
 
 from dataclasses import dataclass
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,15 @@ from .blocks import data_center
 from .jit import linear as jit_linear
 from .jit.vector import WIDTH, aligned_zeros
 from .memory import memory_limit, require_memory
+from .progress import progress_bar
 from .scale.means import MeanStatistics
 from .similarity import _thresholds
-from .statistics import centered_means, labels_index
+from .statistics import labels_index
 from .sums import canonical_order
-from .threads import run
+from .threads import get_num_threads, run
+from .vectors import centered_means, require_squares
 
-__all__ = ["NeighborAverages", "NeighborTest", "filter_limits", "neighbor_averages", "pack"]
+__all__ = ["NeighborAverages", "NeighborTest", "filter_limits", "neighbor_averages", "pack", "sum_neighbors"]
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -32,6 +35,11 @@ Indices = npt.NDArray[np.int64]
 CACHED = 2**17
 # Coordinates of pairs that are looked at in one task: some hundredths of a second, so that Ctrl-C is heard.
 TASK = 2**32
+# Groups of rows for each thread at least, so that all end together.
+_GROUPS = 4
+# Bytes of a bag beside its coordinates (order, errors, limits), and of a pair of neighbors that is kept.
+_BAG = 150
+_PAIR = 10
 # Half the distance of 1 to the next float32: the largest relative error of a rounding.
 _ROUNDOFF = 2.0**-24
 
@@ -137,7 +145,8 @@ def neighbor_averages(
     -----
     Time O(B^2 d) in single precision plus O(d) in double for each pair of neighbors, memory O(B d).
     The neighbors are exactly those of float64 arithmetic on differences of coordinates: single precision
-    only rules out pairs that are provably too far apart (:func:`filter_limits`).
+    only rules out pairs that are provably too far apart (:func:`filter_limits`). For bags in memory they are those
+    of :func:`stbmta.neighbors`, ties included.
 
     Examples
     --------
@@ -148,17 +157,21 @@ def neighbor_averages(
     array([1.5 , 1.5 , 9.25])
     """
     B, width = len(bags), bags.means.shape[1] if isinstance(bags, MeanStatistics) else bags.dim
+    threads = get_num_threads(n_threads)
+    made = 12.0 if isinstance(bags, MeanStatistics) else 20.0  # bytes of a coordinate: panels, sums, means
+    needed = made * B * width + (_BAG + 4.0 * threads) * B
+    limit = memory_limit(max_memory)
     require_memory(
-        20.0 * B * width,
-        memory_limit(max_memory),
+        needed,
+        limit,
         f"comparing {B} means with {width} columns",
         "Use fewer features, or allow more with max_memory.",
     )
     if isinstance(bags, MeanStatistics):
-        center = data_center(bags.means)
-        means, scatter = bags.means - center, bags.scatter
+        means, scatter = bags.means, bags.scatter
     else:
         center, means, squares = centered_means(bags, n_threads)
+        means += center
         scatter = squares / bags.sizes
     if variance is None:
         require_size(bags.sizes, bags.labels, 2, "its variance")
@@ -172,25 +185,26 @@ def neighbor_averages(
         mse = bags.dim * float(variance) / bags.sizes
         subtracted = np.zeros(B)
     test = NeighborTest.of(means, subtracted, _thresholds(zeta, mse))
+    kept = None
     if client is not None:
         if keep_neighbors:
             raise ValueError("neighbors are kept on one machine only; leave out client or keep_neighbors.")
         from .scale.distributed_linear import distributed_sums
 
         sums, counts = distributed_sums(client, test)
-        pairs: list[tuple[Indices, Indices]] = []
     else:
-        sums, counts, pairs = _sum(test, keep_neighbors, n_threads)
+        spare = int(limit - needed)
+        kept = KeptPairs(B, 3 * spare // 4) if keep_neighbors else None
+        sums, counts = sum_neighbors(test, kept, threads, spare // 4 if keep_neighbors else spare)
     sums /= counts[:, None]
-    for centered in (means, sums):  # in place: they may be most of the memory there is
-        centered += center
+    sums += test.center
     return NeighborAverages(
         means=means,
         averages=sums,
         counts=counts,
         naive_mse=mse,
         labels=bags.labels,
-        neighbors=_sparse(pairs, counts) if keep_neighbors else None,
+        neighbors=None if kept is None else kept.matrix(counts),
     )
 
 
@@ -215,7 +229,8 @@ def filter_limits(
     :math:`\gamma_k = k u / (1 - k u)` and :math:`u = 2^{-24}` (Higham 2002, section 3.1), plus what underflows:
     less than :math:`2^{-140}` a dimension. So r is lowered by :math:`\gamma_{d+4} |x|^2 / 2` and that, c
     likewise; then both are rounded down to float32. The spare :math:`2u`, and the half unit by which a
-    number is rounded down at least, are more than the float64 arithmetic on both sides can err. The final
+    number is rounded down at least, are more than the float64 arithmetic on both sides can err, the subtraction of
+    the center included. The final
     subtraction rounds, but rounding is monotone: if the exact difference is at least r_i, a float32, so is
     the rounded one.
     """
@@ -240,6 +255,7 @@ class NeighborTest:
     """All that decides who is a neighbor, and in which order neighbors are added up."""
 
     means: Array
+    center: Array
     errors: Array
     thresholds: Array
     order: Indices  # of the sums: it depends on the means alone, not on the user's order
@@ -250,67 +266,128 @@ class NeighborTest:
     def of(cls, means: Array, errors: Array, thresholds: Array) -> "NeighborTest":
         """Prepare the tests of these means."""
         order = canonical_order(means, np.arange(len(means) + 1))
-        norms = np.einsum("ij,ij->i", means, means)
+        center, norms = data_center(means), np.empty(len(means))
+        jit_linear.centered_norms(means, center, norms)
+        require_squares(max(norms.max(), errors.max()), means)
         scale = _power_of_two(norms.max())
         limits = filter_limits(norms * scale**2, errors * scale**2, thresholds * scale**2, means.shape[1])
-        return cls(means, errors, thresholds, order, scale, limits)
+        return cls(means, center, errors, thresholds, order, scale, limits)
+
+    def panels(
+        self, rows: Indices, limits: npt.NDArray[np.float32]
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Return these means as panels of single precision, and their limits padded alike."""
+        return pack(self.means, self.center, rows, self.scale, limits)
 
 
 def pack(
-    means: Array, order: Indices, scale: float, limits: npt.NDArray[np.float32]
+    means: Array, center: Array, order: Indices, scale: float, limits: npt.NDArray[np.float32]
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """Return means[order] as panels of single precision, and the limits in the same order, padded alike."""
+    """Return means[order] less the center as panels of single precision, and limits[order], padded alike."""
     n_panels = -(-len(order) // WIDTH)
     panels = aligned_zeros(n_panels * WIDTH * means.shape[1], np.float32)
-    jit_linear.pack_panels(means, order, scale, panels)
+    jit_linear.pack_panels(means, center, order, scale, panels)
     padded = aligned_zeros(n_panels * WIDTH, np.float32)
     padded[: len(order)] = limits[order]
     return panels, padded
 
 
-def _sum(
-    test: NeighborTest, keep: bool, n_threads: int | None
-) -> tuple[Array, npt.NDArray[np.int64], list[tuple[Indices, Indices]]]:
-    """Return sums over neighbors, numbers of neighbors, and the pairs (i, all j) if they are to be kept."""
+def sum_neighbors(
+    test: NeighborTest, kept: "KeptPairs | None", n_threads: int, spare: int
+) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Return sums over neighbors less the center, and numbers of neighbors.
+
+    Parameters
+    ----------
+    test : NeighborTest
+    kept : KeptPairs or None
+        Where to keep the neighbors themselves.
+    n_threads : int
+    spare : int
+        Bytes that the outcomes of tests may take; a panel of rows for each thread is allowed in any case.
+    """
     order, means = test.order, test.means
     n_bags, dim = means.shape
-    panels, row_limits = pack(means, order, test.scale, test.limits[0])
+    panels, row_limits = test.panels(order, test.limits[0])
     column_limits = np.zeros_like(row_limits)
     column_limits[:n_bags] = test.limits[1][order]
     n_panels = len(row_limits) // WIDTH
     sums, counts = np.zeros_like(means), np.zeros(n_bags, np.int64)
-    step = max(1, min(CACHED, TASK // n_bags) // (dim * WIDTH))
-    found: list[tuple[Indices, Indices]] = [(order[:0], order[:0])] * -(-n_panels // step)
+    step = min(CACHED, TASK // n_bags) // (dim * WIDTH)
+    step = min(step, spare // (4 * WIDTH * n_panels * n_threads), n_panels // (_GROUPS * n_threads))
+    starts = range(0, n_panels, max(1, step))
 
     def group(number: int) -> None:
-        first, last = number * step, min((number + 1) * step, n_panels)
+        first = starts[number]
+        last = min(first + starts.step, n_panels)
         masks = np.empty(((last - first) * WIDTH, n_panels), np.uint32)
         jit_linear.filter_pairs(panels, panels, dim, row_limits, column_limits, first, last, masks)
         rows = order[first * WIDTH : last * WIDTH]
-        jit_linear.sum_candidates(means, rows, order, test.errors, test.thresholds, masks, sums, counts)
-        if keep:
-            columns = np.empty(counts[rows].sum(), np.int64)
-            jit_linear.list_candidates(masks[: len(rows)], order, columns)
-            found[number] = (rows, columns)
+        jit_linear.sum_candidates(
+            means, test.center, rows, order, test.errors, test.thresholds, masks, sums, counts
+        )
+        if kept is not None:
+            kept.add(rows, masks[: len(rows)], order, int(counts[rows].sum()))
+        advance()
 
-    run([partial(group, number) for number in range(len(found))], n_threads)
-    return sums, counts, found
+    with progress_bar("comparing means", len(starts)) as advance:
+        run([partial(group, number) for number in range(len(starts))], n_threads)
+    return sums, counts
+
+
+class KeptPairs:
+    """The neighbors themselves, group by group as they are found; refused when they become too many.
+
+    Parameters
+    ----------
+    n_bags : int
+    limit : int
+        Bytes that they may take.
+    """
+
+    def __init__(self, n_bags: int, limit: int) -> None:
+        self.n_bags, self.limit = n_bags, limit
+        self.n_rows = self.n_pairs = 0
+        self.groups: list[tuple[Indices, npt.NDArray[np.int32]]] = []
+        self._lock = Lock()
+
+    def add(self, rows: Indices, masks: npt.NDArray[np.uint32], order: Indices, n_pairs: int) -> None:
+        """Keep the neighbors of some rows."""
+        with self._lock:
+            self.n_rows, self.n_pairs = self.n_rows + len(rows), self.n_pairs + n_pairs
+            if _PAIR * self.n_pairs > self.limit:
+                require_memory(
+                    _PAIR * self.n_pairs * (self.n_bags / self.n_rows),
+                    self.limit,
+                    f"keeping the neighbors of {self.n_bags} bags, judging by {self.n_rows} of them,",
+                    "Leave out keep_neighbors, lower zeta, or allow more with max_memory.",
+                )
+            columns = np.empty(n_pairs, np.int32)
+        jit_linear.list_candidates(masks, order, columns)
+        with self._lock:
+            self.groups.append((rows, columns))
+
+    def matrix(self, counts: npt.NDArray[np.int64]) -> Any:
+        """Return the neighbors as a sparse matrix; the groups are given up one by one."""
+        from scipy.sparse import csr_array
+
+        kind = np.int32 if self.n_pairs < 2**31 else np.int64
+        starts = np.r_[0, np.cumsum(counts)].astype(kind)
+        indices = np.empty(self.n_pairs, kind)
+        while self.groups:
+            rows, columns = self.groups.pop()
+            at = 0
+            for i in rows.tolist():
+                found = columns[at : at + counts[i]]
+                found.sort()
+                indices[starts[i] : starts[i + 1]] = found
+                at += len(found)
+        return csr_array(
+            (np.ones(self.n_pairs, dtype=bool), indices, starts), shape=(self.n_bags, self.n_bags)
+        )
 
 
 def _power_of_two(largest_norm: float) -> float:
     """Return the scale, a power of two, that brings the largest squared norm to between 1/16 and 1."""
     _, exponent = np.frexp(np.sqrt(largest_norm))
     return float(np.ldexp(1.0, -int(exponent)))
-
-
-def _sparse(pairs: list[tuple[Indices, Indices]], counts: npt.NDArray[np.int64]) -> Any:
-    """Return the neighbors as a sparse matrix."""
-    from scipy.sparse import csr_array
-
-    n_bags = len(counts)
-    order = np.concatenate([rows for rows, _ in pairs])
-    columns = np.concatenate([columns for _, columns in pairs])
-    rows = np.repeat(order, counts[order])
-    found = csr_array((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(n_bags, n_bags))
-    found.sort_indices()
-    return found

@@ -95,7 +95,7 @@ def require_memory(needed: float, limit: int, what: str, remedy: str) -> None:
     needed : float
         Estimated bytes.
     limit : int
-        From :func:`memory_limit`.
+        From :func:`memory_limit`, less what is held already.
     what : str
         What would be made, a sentence without its end.
     remedy : str
@@ -106,9 +106,10 @@ def require_memory(needed: float, limit: int, what: str, remedy: str) -> None:
     >>> require_memory(8e10, 4 * 10**9, "the 100000 x 100000 matrix", "Use tiles.")
     Traceback (most recent call last):
         ...
-    MemoryError: the 100000 x 100000 matrix needs about 80 GB, but max_memory is 4 GB. Use tiles.
+    MemoryError: the 100000 x 100000 matrix needs about 80 GB, but max_memory leaves 4 GB. Use tiles.
     """
     if needed > limit:
+        left = format_bytes(max(0, limit))
         raise MemoryError(
-            f"{what} needs about {format_bytes(int(needed))}, but max_memory is {format_bytes(limit)}. {remedy}"
+            f"{what} needs about {format_bytes(int(needed))}, but max_memory leaves {left}. {remedy}"
         )

@@ -1,19 +1,22 @@
-"""Progress of long work: on standard error, and only on a terminal."""
+"""Progress of long work: on standard error, only on a terminal, and one display at a time."""
 
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 __all__ = ["progress_bar", "working"]
 
 # What is done sooner does not need to be announced.
 _PATIENCE = 1.0
+# Held by the display that is on the screen.
+_screen = threading.Lock()
 
 
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show a progress bar; yields a function to call after each of `total` steps.
+    """Show a progress bar, once the work has taken a second; yields a function to call after each of `total` steps.
 
     Examples
     --------
@@ -28,8 +31,9 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=total)
+    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = progress.add_task(what, total=total)
+    with _shown(progress):
         yield lambda: progress.advance(task)
 
 
@@ -51,11 +55,28 @@ def working(what: str) -> Iterator[None]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with_clock = Progress(*columns, console=Console(stderr=True), transient=True)
     with_clock.add_task(what, total=None)
-    timer = threading.Timer(_PATIENCE, with_clock.start)
+    with _shown(with_clock):
+        yield
+
+
+@contextmanager
+def _shown(display: Any) -> Iterator[None]:
+    """Start a display after a second, unless another one is on the screen; work within work stays quiet."""
+    started = threading.Event()
+
+    def start() -> None:
+        if _screen.acquire(blocking=False):
+            started.set()
+            display.start()
+
+    timer = threading.Timer(_PATIENCE, start)
     timer.daemon = True
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
-        with_clock.stop()
+        timer.join()  # a start that is under way comes first
+        if started.is_set():
+            display.stop()
+            _screen.release()

@@ -108,6 +108,14 @@ class EstimatorReport:
         notes = [
             "estimated_error is unbiased for fixed weights; weights chosen on the same data make it optimistic."
         ]
+        notes += [
+            f"{name}: {text}"
+            for name, text in (
+                ("approximation", getattr(self, "approximation_", None)),
+                ("error bar", _said(getattr(self, "approximation_error_", None))),
+            )
+            if text is not None
+        ]
         if len(frame) > len(shown) or frame.shape[1] > shown.shape[1]:
             notes.append(
                 f"{len(shown)} of {len(frame)} bags are shown; to_frame() has all bags and features."
@@ -191,6 +199,10 @@ class EstimatorReport:
             names = [f"mean_{name}" if name in figures else name for name in names]
             frame = pd.concat([frame, pd.DataFrame(self.means_, index=frame.index, columns=names)], axis=1)
         return frame
+
+
+def _said(result: Any) -> str | None:
+    return None if result is None else result.summary()
 
 
 def _short(kernel: Kernel) -> str:

@@ -6,6 +6,7 @@ Step 4 of the way of the data. Row i holds the neighbors of bag i; a bag is alwa
 import numpy as np
 import numpy.typing as npt
 
+from .jit import linear as jit_linear
 from .statistics import BagStatistics
 
 __all__ = ["gaussian_neighbors", "neighbors"]
@@ -37,6 +38,9 @@ def neighbors(s: BagStatistics, zeta: npt.ArrayLike) -> Neighbors:
     -----
     The authors' code replaces negative U by 0 first. With a threshold of at least 0 that changes nothing.
 
+    With the linear kernel, pairs that lie on the threshold as far as rounding can tell are decided from the
+    differences of their means, as :func:`stbmta.neighbor_averages` decides all pairs.
+
     Examples
     --------
     >>> from stbmta import Bags, bag_statistics
@@ -46,8 +50,7 @@ def neighbors(s: BagStatistics, zeta: npt.ArrayLike) -> Neighbors:
            [1, 1, 0],
            [0, 0, 1]])
     """
-    threshold = _thresholds(zeta, s.naive_mse)
-    return _with_self(s.mmd2() <= threshold[:, None])
+    return _tests(s, s.mmd2(), s.naive_mse, _thresholds(zeta, s.naive_mse))
 
 
 def gaussian_neighbors(s: BagStatistics, zeta: npt.ArrayLike, variance: float = 1.0) -> Neighbors:
@@ -81,7 +84,7 @@ def gaussian_neighbors(s: BagStatistics, zeta: npt.ArrayLike, variance: float = 
            [0, 0, 1]])
     """
     threshold = _thresholds(zeta, known_mse(s, variance))
-    return _with_self(s.mmd2(unbiased=False) <= threshold[:, None])
+    return _tests(s, s.mmd2(unbiased=False), np.zeros(len(s)), threshold)
 
 
 def known_mse(s: BagStatistics, variance: float) -> npt.NDArray[np.float64]:
@@ -105,6 +108,20 @@ def _thresholds(zeta: npt.ArrayLike, mse: npt.NDArray[np.float64]) -> npt.NDArra
     return np.where(np.isinf(values), np.inf, np.where(np.isinf(values), 0.0, values) * mse)
 
 
-def _with_self(tests: Neighbors) -> Neighbors:
+def _tests(
+    s: BagStatistics,
+    distances: npt.NDArray[np.float64],
+    errors: npt.NDArray[np.float64],
+    thresholds: npt.NDArray[np.float64],
+) -> Neighbors:
+    """Return distances <= thresholds. Where rounding decides, the means themselves are asked, if there are any."""
+    tests = distances <= thresholds[:, None]
+    if s.means is not None:
+        norms = np.diagonal(s.centered_gram)
+        farthest = float(np.sqrt(norms.max()))
+        rounding = np.finfo(float).eps * (s.means.shape[1] + 16)
+        # Of norms and inner products; of the differences of means, which have the rounding of the offset.
+        margins = rounding * (4 * norms + errors + np.abs(s.means).max() * farthest)
+        jit_linear.settle_ties(s.means, distances, errors, thresholds, margins, tests)
     np.fill_diagonal(tests, True)
     return tests

@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from .bags import Bags, require_size
 from .blocks import Side
+from .jit import moments
 from .kernels import Kernel, Linear, Precomputed, as_kernel
 from .memory import available_memory, require_memory
 from .sums import canonical_order, cross_sums, longest_piece, part_sums, whole_sums
-from .vectors import centered_means, inner_products, measure_far
+from .vectors import centered_means, inner_products, measure_far, require_squares
 
 if TYPE_CHECKING:
     from .scale.stream import BagStream
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BagStatistics",
     "bag_statistics",
-    "centered_means",
     "cross_statistics",
     "inner_products",
     "labels_index",
@@ -318,6 +318,7 @@ def cross_statistics(
 def _linear_statistics(bags: Bags, n_threads: int | None) -> BagStatistics:
     """Compute the statistics of the linear kernel from the means, by BLAS."""
     center, means, squares = centered_means(bags, n_threads)
+    require_squares(max(moments.farthest(means, np.zeros(bags.dim)), squares.max()), bags.data)
     return BagStatistics(
         sizes=bags.sizes,
         centered_gram=inner_products(means),

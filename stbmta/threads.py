@@ -13,8 +13,9 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from multiprocessing import parent_process
-from numbers import Integral
 from pathlib import Path
+
+import numpy as np
 
 __all__ = ["available_threads", "chunks", "get_num_threads", "run", "set_num_threads"]
 
@@ -119,9 +120,10 @@ def get_num_threads(n_threads: int | None = None) -> int:
 
 
 def _checked(n_threads: int) -> int:
-    if not isinstance(n_threads, Integral) or n_threads < 1:
+    count = int(n_threads) if isinstance(n_threads, (int, np.integer)) else 0
+    if count < 1:
         raise ValueError(f"n_threads must be an integer of at least 1, found {n_threads!r}.")
-    return int(n_threads)
+    return count
 
 
 def chunks(count: int, cost: float, multiple: int = 1) -> list[tuple[int, int]]:

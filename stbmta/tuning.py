@@ -21,7 +21,7 @@ from .statistics import point_diagonal
 from .sums import part_sums
 from .theory import theorems
 from .threads import run
-from .vectors import centered_means
+from .vectors import centered_means, require_squares
 
 __all__ = ["Tuning", "default_zetas", "held_out_risk", "tune_stb", "unbiased_risk"]
 
@@ -335,5 +335,6 @@ def _fold_sums(
     sizes = np.diff(offsets).astype(np.float64)
     totals = means * sizes[:, None]
     norms = np.einsum("ij,ij->i", totals, totals)
+    require_squares(max(norms.max(), squares.max()), shuffled.data)
     bag_totals = np.add.reduceat(totals, np.searchsorted(bag_of, np.arange(len(shuffled))), axis=0)
     return totals @ bag_totals.T, norms, squares + norms / sizes

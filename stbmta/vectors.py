@@ -16,7 +16,7 @@ from .jit import moments
 from .sums import canonical_order
 from .threads import run
 
-__all__ = ["centered_means", "inner_products", "measure_far"]
+__all__ = ["centered_means", "inner_products", "measure_far", "require_squares"]
 
 Array = npt.NDArray[np.float64]
 
@@ -26,6 +26,8 @@ _TOLERANCE = 1e-9
 _DISTANCES_AT_ONCE = 2**22
 # Multiply-adds of one matrix product: some tenths of a second.
 _STRIP = 2**33
+# Squares beyond these overflow when they are added up, or have lost digits.
+_LARGEST_SQUARE, _SMALLEST_SQUARE = 1e300, 1e-290
 
 
 def centered_means(bags: BagsContainer, n_threads: int | None = None) -> tuple[Array, Array, Array]:
@@ -54,6 +56,33 @@ def centered_means(bags: BagsContainer, n_threads: int | None = None) -> tuple[A
         n_threads,
     )
     return center, means, squares
+
+
+def require_squares(largest: float, points: npt.NDArray[np.floating]) -> None:
+    """Refuse points whose squared distances overflow, or vanish although the points differ.
+
+    Parameters
+    ----------
+    largest : float
+        The largest of the squares that were computed.
+    points : array of shape (n, d)
+
+    Examples
+    --------
+    >>> require_squares(np.inf, np.array([[0.0], [1e160]]))
+    Traceback (most recent call last):
+        ...
+    ValueError: the points lie so far apart (beyond 1e150) that their squares overflow. Divide them by a constant.
+    """
+    if not largest <= _LARGEST_SQUARE:
+        raise ValueError(
+            "the points lie so far apart (beyond 1e150) that their squares overflow. Divide them by a constant."
+        )
+    if largest < _SMALLEST_SQUARE and (points != points[0]).any():
+        raise ValueError(
+            "the points lie so close together (within 1e-145) that their squares vanish. "
+            "Multiply them by a constant."
+        )
 
 
 def inner_products(means: Array) -> Array:

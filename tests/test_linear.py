@@ -7,8 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stbmta import Bags, bag_statistics, gaussian_neighbors, linear, neighbor_averages, neighbors, weights
+from stbmta import (
+    STB,
+    Bags,
+    bag_statistics,
+    gaussian_neighbors,
+    linear,
+    neighbor_averages,
+    neighbors,
+    weights,
+)
 from stbmta.jit import linear as jit_linear
+from stbmta.scale.means import mean_statistics
+from stbmta.scale.stream import BagStream
+from stbmta.tuning import tune_stb
 
 from .strategies import ragged
 
@@ -98,8 +110,9 @@ def test_pairs_closer_to_the_threshold_than_single_precision_can_tell(dim, offse
 
 
 def neighbor_sums(means, errors, thresholds):
-    sums, counts, _ = linear._sum(linear.NeighborTest.of(means, errors, thresholds), False, 1)
-    return sums, counts
+    test = linear.NeighborTest.of(means, errors, thresholds)
+    sums, counts = linear.sum_neighbors(test, None, 1, 10**6)
+    return sums + counts[:, None] * test.center, counts
 
 
 def test_single_precision_alone_would_be_wrong(rng):
@@ -198,3 +211,23 @@ def test_no_b_by_b_matrix(rng):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 16e6
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"), [(1e160, "their squares overflow"), (1e-170, "their squares vanish")]
+)
+def test_squares_beyond_floating_point_are_refused(scale, message, rng):
+    bags = Bags.from_list([scale * rng.normal(size=(4, 2)) for _ in range(5)])
+    for work in (
+        lambda: neighbor_averages(bags, 1.0),
+        lambda: neighbor_averages(mean_statistics(BagStream.from_bags(bags)), 1.0),
+        lambda: bag_statistics(bags),
+        lambda: STB(zeta=1.0, gamma=0.1, max_memory="5kB").fit(bags),
+        lambda: tune_stb(bags, rng=0),
+    ):
+        with pytest.raises(ValueError, match=message):
+            work()
+    np.testing.assert_allclose(bags.means(), [bag.mean(axis=0) for bag in bags], rtol=1e-12)
+    same = Bags.from_list([[scale, scale]] * 3)
+    assert neighbor_averages(same, 1.0).counts.tolist() == [3, 3, 3]
+    np.testing.assert_array_equal(bag_statistics(same).naive_mse, np.zeros(3))

@@ -11,6 +11,9 @@ columns: eight rows of one panel meet the WIDTH columns of another, with eight a
 of WIDTH tests is one integer, ``masks[row, panel]``. Some hundred rows are filtered together, so that
 they stay in the cache while all panels pass by.
 
+The double precision is on the means as they are; only what is added up, and the panels, are taken less a common
+center. So the B x B tests of :func:`stbmta.neighbors` settle their ties by the same numbers (``settle_ties``).
+
 The order. A row belongs to one thread, and adds its neighbors in the order of the panels. The result is
 the same to the last bit for any number of threads.
 
@@ -22,19 +25,37 @@ import numpy as np
 from ..theory._jit import compiled
 from .vector import WIDTH, at_least, broadcast, fma, load, subtract, zeros_like
 
-__all__ = ["TILE_ROWS", "filter_pairs", "list_candidates", "pack_panels", "sum_candidates"]
+__all__ = [
+    "TILE_ROWS",
+    "centered_norms",
+    "filter_pairs",
+    "list_candidates",
+    "pack_panels",
+    "settle_ties",
+    "sum_candidates",
+]
 
 TILE_ROWS = 8
 
 
 @compiled
-def pack_panels(means, order, scale, panels):
-    """Copy scale * means[order] into panels of single precision."""
+def pack_panels(means, center, order, scale, panels):
+    """Copy scale * (means[order] - center) into panels of single precision."""
     dim = means.shape[1]
     for i in range(len(order)):
         at = i // WIDTH * dim * WIDTH + i % WIDTH
         for k in range(dim):
-            panels[at + k * WIDTH] = scale * means[order[i], k]
+            panels[at + k * WIDTH] = scale * (means[order[i], k] - center[k])
+
+
+@compiled
+def centered_norms(means, center, norms):
+    """Write |means[i] - center|^2."""
+    for i in range(len(means)):
+        total = 0.0
+        for k in range(means.shape[1]):
+            total += (means[i, k] - center[k]) ** 2
+        norms[i] = total
 
 
 @compiled
@@ -115,12 +136,13 @@ def _squared_distance(means, i, j):
 
 
 @compiled
-def sum_candidates(means, rows, columns, errors, thresholds, masks, sums, counts):
-    """Test the candidates of some rows again, and add up the neighbors among them.
+def sum_candidates(means, center, rows, columns, errors, thresholds, masks, sums, counts):
+    """Test the candidates of some rows again, and add up the neighbors among them, less the center.
 
     Parameters
     ----------
     means : float64 array of shape (B, d)
+    center : float64 array of shape (d,)
     rows, columns : int64 arrays
         The mean at each position of the rows and of the columns.
     errors, thresholds : float64 arrays of shape (B,)
@@ -146,7 +168,7 @@ def sum_candidates(means, rows, columns, errors, thresholds, masks, sums, counts
                         kept |= np.uint32(1) << np.uint32(c)
                         counts[i] += 1
                         for k in range(dim):
-                            total[k] += means[j, k]
+                            total[k] += means[j, k] - center[k]
                 mask = mask >> np.uint32(1)
                 c += 1
             masks[row, p] = kept
@@ -166,3 +188,23 @@ def list_candidates(masks, order, out):
                     at += 1
                 mask = mask >> np.uint32(1)
                 c += 1
+
+
+@compiled
+def settle_ties(means, distances, errors, thresholds, margins, tests):
+    """Test pairs again whose distance lies on the threshold as far as rounding can tell, as sum_candidates does.
+
+    Parameters
+    ----------
+    means : float64 array of shape (B, d)
+    distances : float64 array of shape (B, B)
+        Less the errors.
+    errors, thresholds, margins : float64 arrays of shape (B,)
+        Rounding of distances[i, j] is at most margins[i] + margins[j].
+    tests : bool array of shape (B, B)
+        Corrected in place.
+    """
+    for i in range(len(means)):
+        for j in range(len(means)):
+            if abs(distances[i, j] - thresholds[i]) <= margins[i] + margins[j]:
+                tests[i, j] = _squared_distance(means, i, j) - (errors[i] + errors[j]) <= thresholds[i]

@@ -2,8 +2,11 @@
 
 ==================  ==================================================================================
 `stream`            bags that come by in blocks, from files or anything else
+`readers`           where they come from: arrays, Parquet and Arrow files, CSV, Dask
+`sample`            what has to be known of them before the work
 `means`             one pass over them: sizes, means and scatter, in memory O(B D)
 `features`          random Fourier features and landmarks in place of a kernel
+`samplers`          those of scikit-learn, as features
 `fourier`           exact features of the RBF kernel in few dimensions
 `approximate`       exact values or features, and how far off the features are
 `large`             STB estimates from means or features, compared in tiles

@@ -1,7 +1,8 @@
 """Exact kernel values or features: choosing, and saying how far off the features are."""
 
+import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from ..statistics import bag_statistics
 from .cost import Job, plan_compute
 from .features import FeatureMap, RandomFourier
 from .means import MeanStatistics
+from .samplers import SklearnFeatures, is_sampler
 
 __all__ = ["ApproximationError", "approximation_error", "choose_features"]
 
@@ -98,7 +100,7 @@ def choose_features(
     n_points: int,
     dim: int,
     *,
-    approximation: Literal["auto"] | FeatureMap | int | None,
+    approximation: Any,
     center: npt.ArrayLike | None = None,
     rng: RNG = 0,
     n_threads: int | None = None,
@@ -110,9 +112,10 @@ def choose_features(
     kernel : Kernel
         With every parameter a number.
     n_bags, n_points, dim : int
-    approximation : "auto", FeatureMap, int or None
-        None: exact. A number: so many random Fourier features. "auto": exact where it takes no longer than some
-        seconds, 1024 random Fourier features otherwise.
+    approximation : "auto", FeatureMap, int, sampler or None
+        None: exact. A number: so many random Fourier features. An ``RBFSampler`` or a fitted ``Nystroem`` of
+        scikit-learn: its features. "auto": exact where it takes no longer than some seconds, 1024 random Fourier
+        features otherwise; a kernel that has none is computed exactly, with a warning where that takes long.
     center : array-like of shape (d,), optional
         Of the data.
     rng : {None, int, numpy.random.Generator}, default=0
@@ -136,26 +139,43 @@ def choose_features(
     """
     if approximation is None or isinstance(kernel, Linear):
         return None, "exact"
-    if isinstance(approximation, (int, np.integer)):
-        return _fourier(
-            kernel, dim, int(approximation), center, rng
-        ), f"{int(approximation)} features, as asked for"
-    if not isinstance(approximation, str):
-        return approximation, f"{approximation.n_features} features, as asked for"
-    if approximation != "auto":
-        raise ValueError(
-            f"approximation must be 'auto', features, their number or None, found {approximation!r}."
-        )
+    if not (isinstance(approximation, str) and approximation == "auto"):
+        features = _given(kernel, dim, approximation, center, rng)
+        return features, f"{features.n_features} features ({type(features).__name__}), as asked for"
     common: dict[str, Any] = {"n_bags": n_bags, "n_points": n_points, "dim": dim}
     exact = plan_compute(Job(kind="kernel", **common), threads=n_threads)
     rough = plan_compute(Job(kind="features", **common), threads=n_threads)
-    if exact.seconds <= max(_PATIENCE, rough.seconds) or not isinstance(kernel, (RBF, Laplacian)):
+    if exact.seconds <= max(_PATIENCE, rough.seconds):
         return None, f"exact: about {exact.seconds:.2g} s"
+    if not isinstance(kernel, (RBF, Laplacian)):
+        reason = f"exact: about {exact.seconds:.2g} s; {kernel!r} has no random Fourier features"
+        warnings.warn(
+            f"{reason}. stbmta.scale.features.Nystroem.draw(kernel, sample) would be faster.", stacklevel=2
+        )
+        return None, reason
     features = _fourier(kernel, dim, 1024, center, rng)
     return features, (
         f"{features.n_features} random Fourier features: about {rough.seconds:.2g} s, "
         f"exact kernel values would take {exact.seconds:.2g} s"
     )
+
+
+def _given(
+    kernel: Kernel, dim: int, approximation: Any, center: npt.ArrayLike | None, rng: RNG
+) -> FeatureMap:
+    """Return the features that were asked for, refusing those of another kernel and what are no features."""
+    if isinstance(approximation, (int, np.integer)) and not isinstance(approximation, bool):
+        return _fourier(kernel, dim, int(approximation), center, rng)
+    if is_sampler(approximation):
+        return SklearnFeatures.of(approximation, kernel, dim)
+    if not (callable(approximation) and hasattr(approximation, "n_features")):
+        raise ValueError(
+            "approximation must be 'auto', features, their number (an integer), an RBFSampler or a fitted Nystroem of "
+            f"scikit-learn, or None; found {approximation!r}."
+        )
+    if approximation.kernel != kernel:
+        raise ValueError(f"these features approximate {approximation.kernel!r}, not {kernel!r}.")
+    return approximation
 
 
 def _fourier(kernel: Kernel, dim: int, count: int, center: npt.ArrayLike | None, rng: RNG) -> RandomFourier:

@@ -37,6 +37,8 @@ EXP_OPERATIONS = 15
 SINE_OPERATIONS = 24
 # Seconds that Dask spends on a task beside its work.
 TASK_OVERHEAD = 0.003
+# Bytes of a bag beside its mean: label, place in the order, errors.
+BAG_BYTES = 350
 # Bytes of a part of a stream.
 PART_BYTES = 2**28
 
@@ -215,7 +217,7 @@ def plan_compute(
         )
         tasks = max(1.0, 8 * n * d / PART_BYTES) + min(blocks**2, distributed_linear.MOST_TASKS)
         moved = (workers + 2) * table
-        memory = 2.5 * table
+        memory = 2.5 * table + BAG_BYTES * B  # means, panels in single precision, averages
     phases = [Phase(name=name, operations=count, seconds=count / rate) for name, count, rate in operations]
     if workers > 1:
         moving = moved / workers / rates.network + tasks * TASK_OVERHEAD

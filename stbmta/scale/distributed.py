@@ -10,15 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from .features import FeatureMap
-from .means import MeanSums, part_sums
-from .stream import BagStream, Partition, frame_blocks
+from .readers import Partition, frame_blocks
+from .stream import BagStream
 
-__all__ = ["cluster_threads", "distributed_parts", "ordered_results", "results"]
+__all__ = ["cluster_threads", "map_parts", "ordered_results", "results", "submit_part"]
 
 # Tasks under way for each thread of the cluster: enough to keep it busy, few enough to stay small.
 _AHEAD = 3
-# Seconds without a single worker after which a run is given up, and between looks.
+# Seconds without a single worker that runs after which a run is given up, and between looks.
 PATIENCE = 120.0
 _POLL = 2.0
 _LOST = "the connection to the Dask cluster was lost before the result was complete."
@@ -43,6 +42,7 @@ def ordered_results(client: Any, tasks: Iterable[Callable[[], Any]]) -> Iterator
     When the caller stops early (an error, Ctrl-C), tasks under way are cancelled.
     """
     window: deque[Any] = deque()
+    cluster_threads(client)  # a cluster, or an error that says what it is
     try:
         for submit in tasks:
             window.append(_submit(client, submit))
@@ -66,6 +66,8 @@ def _given(future: Any) -> Any:
 
 def cluster_threads(client: Any) -> int:
     """Return the number of threads of all workers."""
+    if not hasattr(client, "nthreads"):
+        raise TypeError(f"client must be a dask.distributed.Client, found {client!r}.")
     return sum(client.nthreads().values())
 
 
@@ -91,11 +93,10 @@ def _result(client: Any, future: Any) -> Any:
             except TimeoutError:
                 if future.done():
                     raise
-                deserted = 0.0 if cluster_threads(client) else deserted + _POLL
+                workers = _worker_states(client)
+                deserted = 0.0 if "running" in workers else deserted + _POLL
                 if deserted >= PATIENCE:
-                    raise ConnectionError(
-                        f"the Dask cluster has had no workers for {deserted:.0f} s: they died, or were never started."
-                    ) from None
+                    raise _desertion(workers, deserted) from None
     except KilledWorker as error:
         raise RuntimeError(
             "the workers that ran a task died, several times: most likely they ran out of memory. "
@@ -105,32 +106,43 @@ def _result(client: Any, future: Any) -> Any:
         raise ConnectionError(_LOST) from error
 
 
-def distributed_parts(
-    client: Any, stream: BagStream, features: FeatureMap | None, limit: int
-) -> Iterator[MeanSums]:
-    """Sum the parts of a stream on the workers of a cluster; yields them in the order of the stream.
-
-    Each task reads its own part where it runs. What comes back is one row for each bag of the part.
-    """
-
-    def submit(part: Any) -> Any:
-        rest = (stream.columns, features, limit)
-        if isinstance(part, Partition):
-            rows = client.compute(part.partition)  # stays on the worker that computes it
-            return client.submit(_partition_sums, rows, part.by, part.features, *rest, pure=False)
-        return client.submit(part_sums, part, *rest, n_threads=1, pure=False)
-
-    return ordered_results(client, (partial(submit, part) for part in stream.parts))
+def _worker_states(client: Any) -> list[str]:
+    """Return the status of each worker."""
+    return [worker["status"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()]
 
 
-def _partition_sums(
-    frame: Any,
-    by: list[str],
-    features_of_frame: list[str],
-    columns: tuple[str, ...] | None,
-    features: FeatureMap | None,
-    limit: int,
-) -> MeanSums:
-    return part_sums(
-        partial(frame_blocks, frame, by, features_of_frame), columns, features, limit, n_threads=1
+def _desertion(workers: list[str], seconds: float) -> Exception:
+    """Say why nobody works: there are no workers, or they stopped because their memory is full."""
+    if not workers:
+        return ConnectionError(
+            f"the Dask cluster has had no workers for {seconds:.0f} s: they died, or were never started."
+        )
+    return RuntimeError(
+        f"none of the {len(workers)} workers of the Dask cluster has run for {seconds:.0f} s "
+        f"(status: {', '.join(sorted(set(workers)))}). Workers pause when their memory is nearly full: "
+        "give them more (memory_limit), or start more of them."
+    )
+
+
+def submit_part(client: Any, function: Callable[..., Any], part: Any, *arguments: Any) -> Any:
+    """Submit function(part, ...) to a worker; a partition of a Dask collection stays on the worker that has it."""
+    if isinstance(part, Partition):
+        rows = client.compute(part.partition)
+        return client.submit(_with_frame, function, rows, part.by, part.features, *arguments, pure=False)
+    return client.submit(function, part, *arguments, pure=False)
+
+
+def _with_frame(
+    function: Callable[..., Any], frame: Any, by: list[str], features: list[str], *arguments: Any
+) -> Any:
+    return function(partial(frame_blocks, frame, by, features), *arguments)
+
+
+def map_parts(client: Any, stream: BagStream, function: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
+    """Yield function(part, columns, ...) for each part of a stream in order: here, or where the parts are."""
+    if client is None:
+        return (function(part, stream.columns, *arguments) for part in stream.parts)
+    return ordered_results(
+        client,
+        (partial(submit_part, client, function, part, stream.columns, *arguments) for part in stream.parts),
     )

@@ -45,7 +45,8 @@ def distributed_sums(client: Any, test: NeighborTest) -> tuple[Array, npt.NDArra
     def chain(rows: Any) -> Any:
         state = None
         for k in range(0, len(blocks), together):
-            state = client.submit(_continue, state, rows, blocks[k : k + together], test.scale, pure=False)
+            some = blocks[k : k + together]
+            state = client.submit(_continue, state, rows, some, test.center, test.scale, pure=False)
         return state
 
     sums, counts = np.empty_like(test.means), np.empty(n_bags, np.int64)
@@ -68,23 +69,29 @@ class _Block:
 
 
 def _continue(
-    state: tuple[Array, Array] | None, rows: _Block, columns: list[_Block], scale: float
+    state: tuple[Array, Array] | None, rows: _Block, columns: list[_Block], center: Array, scale: float
 ) -> tuple[Array, Array]:
     """Add the neighbors among some columns to the sums of some rows."""
     n = len(rows.means)
     sums, counts = (np.zeros_like(rows.means), np.zeros(n, np.int64)) if state is None else state
-    panels = pack(rows.means, np.arange(n), scale, rows.row_limits)
+    panels = pack(rows.means, center, np.arange(n), scale, rows.row_limits)
     for block in columns:
-        sums, counts = _add(sums, counts, panels, rows, block, scale)
+        sums, counts = _add(sums, counts, panels, rows, block, center, scale)
     return sums, counts
 
 
 def _add(
-    sums: Array, counts: Array, row_panels: tuple[Array, Array], rows: _Block, columns: _Block, scale: float
+    sums: Array,
+    counts: Array,
+    row_panels: tuple[Array, Array],
+    rows: _Block,
+    columns: _Block,
+    center: Array,
+    scale: float,
 ) -> tuple[Array, Array]:
     """Add the neighbors among one block of columns."""
     (n, dim), m = rows.means.shape, len(columns.means)
-    panels, limits = pack(columns.means, np.arange(m), scale, columns.column_limits)
+    panels, limits = pack(columns.means, center, np.arange(m), scale, columns.column_limits)
     masks = np.empty((len(row_panels[1]), len(limits) // WIDTH), np.uint32)
     last = len(row_panels[1]) // WIDTH
     jit_linear.filter_pairs(row_panels[0], panels, dim, row_panels[1], limits, 0, last, masks)
@@ -94,6 +101,6 @@ def _add(
     totals = np.concatenate([sums, np.empty_like(columns.means)])
     numbers = np.concatenate([counts, np.zeros(m, np.int64)])
     jit_linear.sum_candidates(
-        both, np.arange(n), np.arange(n, n + m), errors, thresholds, masks, totals, numbers
+        both, center, np.arange(n), np.arange(n, n + m), errors, thresholds, masks, totals, numbers
     )
     return totals[:n], numbers[:n]

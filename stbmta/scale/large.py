@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ..bags import Bags
 from ..container import RNG
+from ..embedding import KernelMeans
 from ..inputs import as_matrix
 from ..kernels import Kernel, Linear, as_kernel
 from ..linear import neighbor_averages
@@ -21,35 +22,39 @@ from ..statistics import BagStatistics, bag_statistics
 from ..theory import theorems
 from .approximate import choose_features
 from .features import FeatureMap
-from .means import MeanStatistics, mean_statistics
+from .means import MeanStatistics, mean_statistics, row_blocks
+from .sample import Shape, first_point, source_shape
 from .stream import BagStream
 
 __all__ = [
+    "Choice",
+    "DistantMeans",
     "FeatureMeans",
     "LargeEstimate",
+    "choose",
     "estimate_large",
+    "exact_memory",
     "exact_statistics",
     "large_statistics",
-    "needs_tiles",
-    "tuning_sample",
 ]
 
 Array = npt.NDArray[np.float64]
 
 # B x B numbers that an estimate of the usual kind holds at a time: statistics, distances, tests, weights.
-_MATRICES = 6
-# Bags on which parameters are chosen.
-TUNING_BAGS = 1000
+_MATRICES = 4
+# Copies of the points that kernel values need: in order, as rows, as columns.
+_COPIES = 3.5
 
 
 @dataclass(frozen=True)
 class FeatureMeans:
-    """Estimated mean embeddings in a space of finitely many features.
+    """Estimated means as vectors: of points, or of finitely many features in place of a kernel.
 
     Attributes
     ----------
     means : ndarray of shape (m, D)
-    features : FeatureMap
+    features : FeatureMap or None
+        None for the linear kernel.
     labels : ndarray of shape (m,)
 
     Examples
@@ -63,7 +68,7 @@ class FeatureMeans:
     """
 
     means: Array
-    features: FeatureMap
+    features: FeatureMap | None
     labels: npt.NDArray[Any]
 
     def __len__(self) -> int:
@@ -73,11 +78,12 @@ class FeatureMeans:
     @property
     def kernel(self) -> Kernel:
         """The kernel that the features approximate."""
-        return self.features.kernel
+        return Linear() if self.features is None else self.features.kernel
 
     def evaluate(self, points: npt.ArrayLike) -> Array:
         """Return the value of each estimated embedding at each point, (m, number of points)."""
-        return self.means @ self.features(as_matrix(points, "points").astype(np.float64)).T
+        z = as_matrix(points, "points").astype(np.float64)
+        return self.means @ (z if self.features is None else self.features(z)).T
 
     @cached_property
     def gram(self) -> Array:
@@ -86,6 +92,31 @@ class FeatureMeans:
             8.0 * len(self) ** 2, memory_limit(), f"the Gram matrix of {len(self)} estimates", "Use `means`."
         )
         return self.means @ self.means.T
+
+
+class DistantMeans(KernelMeans):
+    """Estimates whose points stayed on a cluster: inner products of the estimates, and no values at points.
+
+    Parameters
+    ----------
+    statistics : BagStatistics
+    weights : ndarray of shape (B, B)
+    """
+
+    def __init__(self, statistics: BagStatistics, weights: Any) -> None:
+        self.kernel, self.weights, self.labels = statistics.kernel, weights, statistics.labels
+        self.__dict__["statistics"] = statistics
+
+    def __repr__(self) -> str:
+        return f"DistantMeans({len(self)} means, {self.kernel!r})"
+
+    @property
+    def bags(self) -> Bags:  # type: ignore[override]
+        """Refused: the points are not here."""
+        raise ValueError(
+            "the points of this stream stayed on the cluster; only gram and mmd2() of the estimates are known. "
+            "Fit stream.to_bags() to look at points, or use features."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,23 +150,66 @@ class LargeEstimate:
         """
         own = self.gamma + (1 - self.gamma) / self.counts
         moved = np.empty(len(self.counts))
-        for rows in _row_blocks(self.means):
+        for rows in row_blocks(self.means):
             difference = self.means[rows] - self.statistics.means[rows]
             moved[rows] = np.einsum("ij,ij->i", difference, difference)
         return np.maximum(moved + (2 * own - 1) * self.naive_mse, own**2 * self.naive_mse)
 
 
-def _row_blocks(table: Array) -> list[slice]:
-    """Cut a table into runs of rows of half a megabyte: whatever is made of one is small."""
-    step = max(1, 2**16 // table.shape[1])
-    return [slice(k, k + step) for k in range(0, len(table), step)]
+def exact_memory(n_bags: int, n_points: int, dim: int, kernel: Kernel) -> float:
+    """Return how many bytes an estimate from statistics of all pairs of bags takes beyond its input."""
+    points = 3.0 * n_bags if isinstance(kernel, Linear) else _COPIES * n_points
+    return 8.0 * (_MATRICES * float(n_bags) ** 2 + points * dim)
 
 
-def needs_tiles(source: Bags | BagStream, kernel: Kernel, limit: int) -> bool:
-    """Tell whether B x B matrices are out of the question: a stream, or too many bags for the memory allowed."""
-    if isinstance(source, BagStream):
-        return True
-    return isinstance(kernel, Linear) and _MATRICES * 8.0 * len(source) ** 2 > limit
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Exact kernel values or features.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        With every parameter a number.
+    features : FeatureMap or None
+        None means exact.
+    reason : str
+    shape : Shape or None
+        Of the data, where it had to be known.
+    """
+
+    kernel: Kernel
+    features: FeatureMap | None
+    reason: str
+    shape: Shape | None = None
+
+
+def choose(
+    source: Bags | BagStream,
+    kernel: Kernel | str,
+    approximation: Any,
+    *,
+    rng: RNG = 0,
+    n_threads: int | None = None,
+    client: Any = None,
+) -> Choice:
+    """Choose between exact kernel values and features; only "auto" reads a stream for that."""
+    kernel = _resolved(source, as_kernel(kernel))
+    if isinstance(kernel, Linear) or approximation is None:
+        return Choice(kernel, None, "exact")
+    shape = source_shape(source, client) if isinstance(approximation, str) else None
+    if shape is not None:
+        sizes, first = (shape.n_bags, shape.n_points, shape.dim), shape.first
+    else:
+        first = np.zeros(approximation.dim) if _has_dim(approximation) else first_point(source, client)
+        sizes = (0, 0, len(first))
+    options: dict[str, Any] = {"center": first, "rng": rng, "n_threads": n_threads}
+    features, reason = choose_features(kernel, *sizes, approximation=approximation, **options)
+    return Choice(kernel, features, reason, shape)
+
+
+def _has_dim(approximation: Any) -> bool:
+    """Tell whether features know the dimension of their points, so that no point has to be looked at."""
+    return isinstance(getattr(approximation, "dim", None), int)
 
 
 def large_statistics(
@@ -168,30 +242,22 @@ def large_statistics(
         None where exact kernel values were chosen.
     reason : str
     """
-    kernel = _resolved(source, as_kernel(kernel))
-    features, reason = None, "exact"
-    if not isinstance(kernel, Linear):
-        n_bags, n_points, dim, center = _shape(source)
-        features, reason = choose_features(
-            kernel,
-            n_bags,
-            n_points,
-            dim,
-            approximation=approximation,
-            center=center,
-            rng=rng,
-            n_threads=n_threads,
-        )
-        if features is None:
-            return None, reason
+    found = choose(source, kernel, approximation, rng=rng, n_threads=n_threads, client=client)
+    if found.features is None and not isinstance(found.kernel, Linear):
+        return None, found.reason
     options: dict[str, Any] = {"n_threads": n_threads, "max_memory": max_memory, "client": client}
-    return mean_statistics(source, kernel, features=features, **options), reason
+    return mean_statistics(source, found.kernel, features=found.features, **options), found.reason
 
 
 def exact_statistics(
     stream: BagStream, kernel: Kernel, *, dtype: npt.DTypeLike, n_threads: int | None, client: Any
 ) -> BagStatistics:
     """Compute the exact statistics of a stream: from its means, on a cluster, or sorted into memory."""
+    if not isinstance(stream, BagStream):
+        raise TypeError(
+            f"expected Bags or a BagStream, found {type(stream).__name__}. "
+            "Make one with Bags.from_frame, or BagStream.from_dask for a Dask data frame."
+        )
     kernel = _resolved(stream, kernel)
     if isinstance(kernel, Linear):
         return mean_statistics(stream, n_threads=n_threads, client=client).to_statistics(available_memory())
@@ -211,20 +277,6 @@ def _resolved(source: Bags | BagStream, kernel: Kernel) -> Kernel:
             "for instance those of kernel.resolve(a sample of the data)."
         )
     return kernel
-
-
-def _shape(source: Bags | BagStream) -> tuple[int, int, int, Array]:
-    """Return the numbers of bags, points and columns, and a point to take as the center."""
-    if isinstance(source, Bags):
-        return len(source), len(source.data), source.dim, source.data[0].astype(np.float64)
-    n_bags = n_points = 0
-    first: Array | None = None
-    for points, codes in source.blocks():
-        first = points[0].copy() if first is None else first
-        n_bags, n_points = max(n_bags, int(codes.max()) + 1), n_points + len(codes)
-    if first is None:
-        raise ValueError("there are no bags: the stream has 0 rows.")
-    return n_bags, n_points, len(first), first
 
 
 def estimate_large(
@@ -260,7 +312,7 @@ def estimate_large(
         gamma = theorems.gamma_independent((1.0 if c is None else c) * zeta, found.counts - 1)
     kept = np.broadcast_to(np.asarray(gamma, dtype=np.float64), found.counts.shape)[:, None]
     means = found.averages
-    for rows in _row_blocks(means):  # in place: the tables may be most of the memory there is
+    for rows in row_blocks(means):  # in place: the tables may be most of the memory there is
         means[rows] *= 1 - kept[rows]
         means[rows] += kept[rows] * s.means[rows]
     return LargeEstimate(
@@ -271,16 +323,3 @@ def estimate_large(
         gamma=gamma,
         approximation=approximation,
     )
-
-
-def tuning_sample(source: Bags | BagStream, rng: np.random.Generator) -> Bags:
-    """Return at most TUNING_BAGS bags, drawn at random, to choose parameters on."""
-    if isinstance(source, Bags):
-        if len(source) <= TUNING_BAGS:
-            return source
-        return source[np.sort(rng.choice(len(source), TUNING_BAGS, replace=False))]
-    n_bags = _shape(source)[0]
-    wanted = np.zeros(n_bags, dtype=bool)
-    wanted[rng.choice(n_bags, min(n_bags, TUNING_BAGS), replace=False)] = True
-    kept = [(points[wanted[codes]], codes[wanted[codes]]) for points, codes in source.blocks()]
-    return Bags.from_groups(np.concatenate([p for p, _ in kept]), np.concatenate([c for _, c in kept]))

@@ -15,20 +15,28 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bags import Bags, require_size
+from ..inputs import as_labels
 from ..jit import streams
 from ..kernels import Kernel, Linear
 from ..memory import memory_limit, require_memory
-from ..statistics import BagStatistics, inner_products
+from ..progress import progress_bar
+from ..statistics import BagStatistics
 from ..threads import get_num_threads, run
+from ..vectors import centered_means, inner_products
+from .distributed import map_parts
 from .features import FeatureMap, RandomFourier
 from .stream import BagStream, Blocks, LabelCoder
 
-__all__ = ["MeanStatistics", "MeanSums", "mean_statistics", "part_sums"]
+__all__ = ["MeanStatistics", "MeanSums", "mean_statistics", "part_sums", "row_blocks"]
 
 Array = npt.NDArray[np.float64]
 
 # Rows whose features are computed together: part of the definition of the sums, as BLAS rounds by shape.
 _CHUNK = 4096
+# Bytes of a label: the object, and its places in a list and in a dictionary.
+_LABEL = 200
+# The part of the memory allowed that a block of rows may take; reading one takes several copies of it.
+_SHARE = 16
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,11 @@ class MeanStatistics:
             "" if self.features is None else f", {type(self.features).__name__} of {self.features.n_features}"
         )
         return f"MeanStatistics({len(self)} bags, {int(self.sizes.sum())} points, {self.kernel!r}{how})"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the table of means and the numbers of each bag take."""
+        return self.means.nbytes + 40 * len(self)
 
     @cached_property
     def naive_mse(self) -> Array:
@@ -121,9 +134,11 @@ def mean_statistics(
     n_threads : int, optional
         It does not change the result.
     max_memory : float or str, optional
-        Bytes that the table of means may take; half of what is free by default. More is refused.
+        Bytes that this may take: the table of means, for a stream of several parts that of a part beside it, and
+        blocks of rows. Half of what is free by default; more is refused.
     client : dask.distributed.Client, optional
-        Read and sum the parts of a stream on its workers; the result has the same bits.
+        Read and sum the parts of a stream on its workers; the result has the same bits. Means of points that are in
+        memory are found here.
     progress : callable, optional
         Called after each part.
 
@@ -140,32 +155,65 @@ def mean_statistics(
     >>> s.labels, s.means.ravel(), s.scatter
     (array(['a', 'b'], dtype='<U1'), array([2., 5.]), array([1., 0.]))
     """
-    kernel = (Linear() if features is None else features.kernel) if kernel is None else kernel
+    if kernel is None:
+        kernel = Linear() if features is None else features.kernel
     if features is None and not isinstance(kernel, Linear):
         raise ValueError(f"means of {kernel!r} are functions; give features that approximate it.")
-    stream = BagStream.from_bags(source) if isinstance(source, Bags) else source
+    if features is not None and features.kernel != kernel:
+        raise ValueError(f"these features approximate {features.kernel!r}, not {kernel!r}.")
     limit = memory_limit(max_memory)
-    if client is not None:
-        from .distributed import distributed_parts
-
-        parts = distributed_parts(client, stream, features, limit)
-    else:
-        parts = (part_sums(part, stream.columns, features, limit, n_threads) for part in stream.parts)
-    total = _fold(parts, limit, progress)
+    if isinstance(source, Bags) and features is None:
+        return _linear_means(source, limit, n_threads)
+    stream = BagStream.from_bags(source) if isinstance(source, Bags) else source
+    total = _sum_all(stream.within(limit // _SHARE), features, limit, n_threads, client, progress)
     if len(total.labels) == 0:
         raise ValueError("there are no bags: the stream has 0 rows.")
     return total.statistics(kernel, features)
 
 
-def _fold(parts: Iterable["MeanSums"], limit: int, progress: Callable[[], None]) -> "MeanSums":
-    total: MeanSums | None = None
-    for part in parts:
-        if total is None:
-            total = part
-        else:
+def _linear_means(bags: Bags, limit: int, n_threads: int | None) -> MeanStatistics:
+    """Find the means of bags that are in memory, with the bits of :func:`stbmta.bag_statistics`."""
+    require_memory(
+        8.0 * len(bags) * bags.dim,
+        limit,
+        f"a table of {len(bags)} means with {bags.dim} columns",
+        "Allow more with max_memory.",
+    )
+    center, means, squares = centered_means(bags, n_threads)
+    means += center
+    return MeanStatistics(
+        sizes=bags.sizes,
+        means=means,
+        scatter=squares / bags.sizes,
+        labels=bags.labels,
+        kernel=Linear(),
+        dim=bags.dim,
+    )
+
+
+def _sum_all(
+    stream: BagStream,
+    features: FeatureMap | None,
+    limit: int,
+    n_threads: int | None,
+    client: Any,
+    progress: Callable[[], None],
+) -> "MeanSums":
+    """Sum the parts of a stream, and add them up in order."""
+    total = MeanSums(0, 0, False)
+    parts: Iterable[MeanSums]
+    if client is not None:
+        parts = map_parts(client, stream, part_sums, features, limit, 1)
+    else:
+        parts = (
+            part_sums(part, stream.columns, features, limit, n_threads, held=total.nbytes)
+            for part in stream.parts
+        )
+    with progress_bar("reading", len(stream.parts)) as advance:
+        for part in parts:
             total.merge(part, limit)
-        progress()
-    assert total is not None
+            advance()
+            progress()
     return total
 
 
@@ -175,8 +223,9 @@ def part_sums(
     features: FeatureMap | None,
     limit: int,
     n_threads: int | None = None,
+    held: int = 0,
 ) -> "MeanSums":
-    """Sum one part of a stream."""
+    """Sum one part of a stream, where `held` bytes of the limit are taken already."""
     coder = LabelCoder()
     sums: MeanSums | None = None
     blocks: Iterator[tuple[Array, npt.NDArray[np.int64]]] = coder.blocks(part, columns)
@@ -191,11 +240,13 @@ def part_sums(
                 raise ValueError(
                     f"the points have {sums.dim} columns, but the features are made for {features.dim}."
                 )
-        sums.reserve(len(coder.labels), limit)
+        made = 16 * len(points) * sums.table.shape[1] if by_chunk else 0  # kernel values, and features
+        sums.reserve(len(coder.labels), limit, held + points.nbytes + made)
         sums.add(points if features is None or sums.fourier else features(points), codes, features, n_threads)
     if sums is None:
         sums = MeanSums(0, 0, False)
     sums.labels = coder.labels
+    sums.trim()
     return sums
 
 
@@ -237,24 +288,38 @@ class MeanSums:
         self.labels: list[Any] = []
         self.counts, self.squares = np.zeros(0), np.zeros(0)
         self.table = np.zeros((0, width))
+        self._places: dict[Any, int] = {}
 
-    def reserve(self, n_bags: int, limit: int) -> None:
-        """Make room for more bags, refusing a table that would not fit."""
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the sums of all bags take."""
+        return len(self.counts) * self._bag_bytes()
+
+    def _bag_bytes(self) -> int:
+        return 8 * (self.table.shape[1] + 2) + _LABEL
+
+    def reserve(self, n_bags: int, limit: int, held: int = 0) -> None:
+        """Make room for more bags, refusing a table that would not fit beside the bytes that are held."""
         have = len(self.counts)
         if n_bags <= have:
             return
-        width = 8.0 * max(1, self.table.shape[1])
+        beside = " beside those of the parts before it" if held > self.nbytes else ""
         require_memory(
-            n_bags * width,
+            n_bags * self._bag_bytes() + held,
             limit,
-            f"a table of {n_bags} means with {self.table.shape[1]} columns",
+            f"a table of at least {n_bags} means with {self.table.shape[1]} columns{beside}",
             "Use fewer features, or allow more with max_memory.",
         )
-        room = max(n_bags, min(have + have // 2, int(limit / width)))
-        # In place where the system can: the table may be most of what fits.
-        for array in (self.counts, self.squares):
-            array.resize(room, refcheck=False)
-        self.table.resize((room, self.table.shape[1]), refcheck=False)
+        self._resize(max(n_bags, min(have + have // 2, (limit - held) // self._bag_bytes())))
+
+    def trim(self) -> None:
+        """Give back what was reserved and not used."""
+        self._resize(len(self.labels))
+
+    def _resize(self, n_bags: int) -> None:
+        self.counts = _resized(self.counts, (n_bags,))
+        self.squares = _resized(self.squares, (n_bags,))
+        self.table = _resized(self.table, (n_bags, self.table.shape[1]))
 
     def add(
         self, points: Array, codes: npt.NDArray[np.int64], features: FeatureMap | None, n_threads: int | None
@@ -280,46 +345,62 @@ class MeanSums:
             return
         if len(self.labels) == 0:
             self.__dict__.update(other.__dict__)
+            self._places = {label: k for k, label in enumerate(self.labels)}
             return
         if other.dim != self.dim:
             raise ValueError(f"a part has {other.dim} columns, but the first one has {self.dim}.")
-        place = {label: k for k, label in enumerate(self.labels)}
         for label in other.labels:
-            if place.setdefault(label, len(self.labels)) == len(self.labels):
+            if self._places.setdefault(label, len(self.labels)) == len(self.labels):
                 self.labels.append(label)
-        self.reserve(len(self.labels), limit)
-        to = np.array([place[label] for label in other.labels])
-        new = len(to)
-        old_counts, counts = self.counts[to], other.counts[:new]
+        self.reserve(len(self.labels), limit, other.nbytes)
+        to = np.array([self._places[label] for label in other.labels])
+        for rows in row_blocks(other.table):  # the tables may be most of the memory there is
+            self._merge_rows(to[rows], other, rows)
+
+    def _merge_rows(self, to: npt.NDArray[np.int64], other: "MeanSums", rows: slice) -> None:
+        old_counts, counts = self.counts[to], other.counts[rows]
         if self.fourier:
-            self.table[to] += other.table[:new]
+            self.table[to] += other.table[rows]
         else:
-            difference = other.table[:new] - self.table[to]
+            difference = other.table[rows] - self.table[to]
             share = counts / (old_counts + counts)
             self.table[to] += share[:, None] * difference
             between = np.einsum("ij,ij->i", difference, difference)
-            self.squares[to] += other.squares[:new] + old_counts * share * between
+            self.squares[to] += other.squares[rows] + old_counts * share * between
         self.counts[to] += counts
 
     def statistics(self, kernel: Kernel, features: FeatureMap | None) -> MeanStatistics:
         """Return what was found."""
-        coder = LabelCoder()
-        coder.labels = self.labels
-        B = len(self.labels)
-        self.table.resize((B, self.table.shape[1]), refcheck=False)  # give back what was reserved
-        counts, table = self.counts[:B], self.table
+        self.trim()
+        counts, table = self.counts, self.table
         if self.fourier:
             # cos^2 + sin^2 = 1 for each frequency: the squared norm of every feature vector is 1.
             table /= counts[:, None] * np.sqrt(table.shape[1] // 2)
             scatter = np.maximum(1.0 - np.einsum("ij,ij->i", table, table), 0.0)
         else:
-            scatter = self.squares[:B] / counts
+            scatter = self.squares / counts
         return MeanStatistics(
             sizes=counts.astype(np.int64),
             means=table,
             scatter=scatter,
-            labels=coder.labels_array(),
+            labels=as_labels(self.labels),
             kernel=kernel,
             dim=self.dim,
             features=features,
         )
+
+
+def _resized(array: Array, shape: tuple[int, ...]) -> Array:
+    """Return an array with more or fewer rows: in place, unless it came from another process and has no memory."""
+    if shape == array.shape:
+        return array
+    if not array.flags.owndata:
+        array = array.copy()
+    array.resize(shape, refcheck=False)
+    return array
+
+
+def row_blocks(table: Array) -> list[slice]:
+    """Cut a table into runs of rows of half a megabyte: whatever is made of one is small."""
+    step = max(1, 2**16 // max(1, table.shape[1]))
+    return [slice(k, k + step) for k in range(0, len(table), step)]

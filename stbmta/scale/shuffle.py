@@ -6,7 +6,6 @@ machine, and which block each belongs to; the workers put the blocks together an
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,9 @@ from ..jit import moments, packing
 from ..kernels import Kernel, Precomputed
 from ..statistics import BagStatistics, statistics_from_sums
 from ..sums import content_prints, longest_piece, order_by_contents
-from .distributed import results
+from .distributed import cluster_threads, results, submit_part
 from .distributed_sums import RemoteSide, block_rows, cut_blocks, run_rectangles
-from .stream import BagStream, Partition, frame_blocks
+from .stream import BagStream, label_list
 
 __all__ = ["stream_statistics"]
 
@@ -68,10 +67,11 @@ def stream_statistics(
     """
     if isinstance(kernel, Precomputed) and not callable(kernel.values):
         raise ValueError("rows of a stream have no place in a precomputed matrix; give a function.")
-    parts = [_submit_part(client, part, stream.columns) for part in stream.parts]
+    cluster_threads(client)  # a cluster, or an error that says what it is
+    parts = [submit_part(client, _sort, part, stream.columns) for part in stream.parts]
     indexes = list(results(client, [client.submit(_index, part, pure=False) for part in parts]))
     labels, sizes, prints, places = _merge(indexes)
-    dim = len(indexes[0].low)
+    dim = max(len(index.low) for index in indexes)  # 0 in a part without rows
     order = order_by_contents(sizes, prints)
     offsets = np.r_[0, np.cumsum(sizes[order])]
     bags = np.arange(len(sizes))
@@ -96,19 +96,6 @@ def stream_statistics(
     return statistics_from_sums(sums, diagonal, order, sizes, as_labels(labels), kernel, dim)
 
 
-def _submit_part(client: Any, part: Any, columns: tuple[str, ...] | None) -> Any:
-    if isinstance(part, Partition):
-        rows = client.compute(part.partition)
-        return client.submit(_sort_frame, rows, part.by, part.features, columns, pure=False)
-    return client.submit(_sort, part, columns, pure=False)
-
-
-def _sort_frame(
-    frame: Any, by: list[str], features: list[str], columns: tuple[str, ...] | None
-) -> _SortedPart:
-    return _sort(partial(frame_blocks, frame, by, features), columns)
-
-
 def _sort(part: Any, columns: tuple[str, ...] | None) -> _SortedPart:
     try:
         bags = BagStream([part], columns).to_bags()
@@ -116,7 +103,7 @@ def _sort(part: Any, columns: tuple[str, ...] | None) -> _SortedPart:
         if "0 rows" not in str(error):
             raise
         return _SortedPart(np.empty((0, 0)), np.zeros(1, np.int64), [])
-    return _SortedPart(np.ascontiguousarray(bags.data), bags.offsets, bags.labels.tolist())
+    return _SortedPart(np.ascontiguousarray(bags.data), bags.offsets, label_list(bags.labels))
 
 
 def _index(part: _SortedPart) -> _Index:

@@ -14,15 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bags import Bags
-from ..inputs import as_labels, as_matrix, check_finite, factorize, frame_columns
+from ..inputs import as_labels, as_matrix, check_finite, factorize
+from .readers import Once, Partition, Rows, read_arrays, read_bags, read_csv, read_dataset
 
-__all__ = ["BagStream", "Blocks", "LabelCoder", "Partition", "frame_blocks"]
+__all__ = ["BagStream", "Blocks", "LabelCoder", "label_list"]
 
 Array = npt.NDArray[Any]
 Blocks = Callable[[], Iterator[tuple[Any, Any]]]
-
-# Rows read together. It bounds memory and changes no result.
-ROWS = 65_536
 
 
 class BagStream:
@@ -61,7 +59,7 @@ class BagStream:
         return f"BagStream({len(self.parts)} part{'s' if len(self.parts) > 1 else ''})"
 
     @classmethod
-    def from_arrays(cls, X: Array, groups: Array, *, rows: int = ROWS) -> "BagStream":
+    def from_arrays(cls, X: Array, groups: Array, *, rows: int | None = None) -> "BagStream":
         """Read a long array, for instance a memory map, block by block.
 
         Parameters
@@ -69,52 +67,48 @@ class BagStream:
         X : array of shape (n, d)
             A memory map is read as it is needed.
         groups : array of shape (n,)
-        rows : int
-            Rows of a block. It changes no result.
+        rows : int, optional
+            Rows of a block; by default so many that a block takes at most 4 MB. It changes no result.
         """
         if len(X) != len(groups):
             raise ValueError(f"X has {len(X)} rows, but groups has {len(groups)} labels; one label a row.")
-        return cls([partial(_array_blocks, X, groups, rows)])
+        return cls([read_arrays(X, groups, rows)])
 
     @classmethod
-    def from_bags(cls, bags: Bags, *, rows: int = ROWS) -> "BagStream":
-        """Read bags that are in memory, or memory maps, block by block."""
-        positions = np.repeat(np.arange(len(bags)), bags.sizes)
-        return cls([partial(_bag_blocks, bags.data, bags.labels, positions, rows)], bags.columns)
+    def from_bags(cls, bags: Bags, *, rows: int | None = None) -> "BagStream":
+        """Read bags that are in memory, or memory maps, block by block; a part has whole bags of some megabytes."""
+        return cls(read_bags(bags, rows), bags.columns)
 
     @classmethod
     def from_iterable(
         cls, blocks: Iterable[tuple[Any, Any]], columns: Sequence[str] | None = None
     ) -> "BagStream":
         """Read blocks from any iterable; a plain iterator (a generator) can be read only once."""
-        return cls([_Once(blocks) if isinstance(blocks, Iterator) else partial(iter, blocks)], columns)
+        return cls([Once(blocks) if isinstance(blocks, Iterator) else partial(iter, blocks)], columns)
 
     @classmethod
     def from_parquet(
         cls,
-        path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        path: Any,
         by: str | Sequence[str],
         columns: Sequence[str] | None = None,
         *,
-        rows: int = ROWS,
+        rows: int | None = None,
     ) -> "BagStream":
-        """Read Parquet files: one, several, or all of a folder; each file is a part.
+        """Read Parquet or Arrow files: one, several, all of a folder, or a ``pyarrow.dataset``; each file is a part.
 
         Parameters
         ----------
-        path : path-like or sequence of path-like
+        path : path-like, sequence of path-like, or pyarrow.dataset.Dataset
+            A folder may be partitioned by columns (``dest=JFK/``), also by those of the labels.
         by : str or sequence of str
             The column with the label of each row's bag; several give tuples.
         columns : sequence of str, optional
-            The features; all other columns by default.
-        rows : int
-            Rows of a block. It changes no result.
+            The features; all other columns by default, without those of a pandas index.
+        rows : int, optional
+            Rows of a block; by default so many that a block takes at most 4 MB. It changes no result.
         """
-        files = _files([path] if isinstance(path, (str, os.PathLike)) else path, ".parquet")
-        names = _parquet_columns(files[0]) if columns is None else list(columns)
-        keys = [by] if isinstance(by, str) else list(by)
-        features = [name for name in names if name not in keys]
-        return cls([partial(_parquet_blocks, str(file), keys, features, rows) for file in files], features)
+        return cls(*read_dataset(path, by, columns, rows))
 
     @classmethod
     def from_csv(
@@ -123,10 +117,14 @@ class BagStream:
         by: str | Sequence[str],
         columns: Sequence[str] | None = None,
         *,
-        rows: int = ROWS,
+        rows: int | None = None,
     ) -> "BagStream":
-        """Read a CSV file, also compressed, block by block. Parameters as for :meth:`from_parquet`."""
-        return cls([partial(_csv_blocks, str(path), by, columns, rows)], columns)
+        """Read a CSV file, also compressed, block by block. Parameters as for :meth:`from_parquet`.
+
+        The labels are looked at once before, so that they have one type in all blocks.
+        """
+        part, features = read_csv(path, by, columns, rows)
+        return cls([part], features)
 
     @classmethod
     def from_dask(
@@ -146,6 +144,11 @@ class BagStream:
         features = [name for name in frame.columns if name not in keys] if columns is None else list(columns)
         wanted = frame[[*features, *keys]].to_delayed()
         return cls([Partition(partition, keys, features) for partition in wanted], features)
+
+    def within(self, nbytes: int) -> "BagStream":
+        """Return the same stream in blocks of at most so many bytes, where its parts can be read so."""
+        parts = [part.within(nbytes) if isinstance(part, Rows) else part for part in self.parts]
+        return BagStream(parts, self.columns)
 
     def blocks(self) -> Iterator[tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]]:
         """Go through all blocks: points as float64, and the number of each row's bag by first appearance."""
@@ -204,9 +207,10 @@ class LabelCoder:
     def encode(self, groups: Any) -> npt.NDArray[np.int64]:
         """Return the number of each row's bag."""
         local, labels = factorize(groups)
-        return np.array([self._number(label) for label in labels.tolist()], np.int64)[local]
+        return np.array([self.number(label) for label in label_list(labels)], np.int64)[local]
 
-    def _number(self, label: Any) -> int:
+    def number(self, label: Any) -> int:
+        """Return the number of a bag, a new one where it has none."""
         number = self.codes.setdefault(label, len(self.labels))
         if number == len(self.labels):
             self.labels.append(label)
@@ -246,83 +250,12 @@ def _complain(points: Array, codes: Array, labels: list[Any], columns: Sequence[
     check_finite(points[row : row + 1], np.array([0, 1]), label, columns)
 
 
-class _Once:
-    """An iterator that says so when it is started again."""
+def label_list(labels: Array) -> list[Any]:
+    """Return labels as hashable objects that make the same array again; dates stay dates of NumPy.
 
-    def __init__(self, iterator: Iterator[tuple[Any, Any]]) -> None:
-        self._iterator: Iterator[tuple[Any, Any]] | None = iterator
-
-    def __call__(self) -> Iterator[tuple[Any, Any]]:
-        iterator, self._iterator = self._iterator, None
-        if iterator is None:
-            raise RuntimeError(
-                "this stream is an iterator and was read once; pass BagStream a function that starts it anew."
-            )
-        return iterator
-
-
-class Partition:
-    """A partition of a Dask collection: computed where it is needed."""
-
-    def __init__(self, partition: Any, by: list[str], features: list[str]) -> None:
-        self.partition, self.by, self.features = partition, by, features
-
-    def __call__(self) -> Iterator[tuple[Any, Any]]:
-        return frame_blocks(self.partition.compute(), self.by, self.features)
-
-
-def frame_blocks(frame: Any, by: list[str], features: list[str]) -> Iterator[tuple[Any, Any]]:
-    """Return a data frame as a single block."""
-    X, groups, _ = frame_columns(frame, by, features)
-    yield X, groups
-
-
-def _array_blocks(X: Array, groups: Any, rows: int) -> Iterator[tuple[Any, Any]]:
-    for start in range(0, len(X), rows):
-        yield X[start : start + rows], groups[start : start + rows]
-
-
-def _bag_blocks(X: Array, labels: Array, positions: Array, rows: int) -> Iterator[tuple[Any, Any]]:
-    for start in range(0, len(X), rows):
-        yield X[start : start + rows], labels[positions[start : start + rows]]
-
-
-def _files(paths: Sequence[str | os.PathLike[str]], suffix: str) -> list[Path]:
-    found: list[Path] = []
-    for path in map(Path, paths):
-        if path.is_dir():
-            found += sorted(file for file in path.rglob(f"*{suffix}") if not file.name.startswith((".", "_")))
-        elif path.is_file():
-            found.append(path)
-        else:
-            raise FileNotFoundError(f"there is no file {str(path)!r}.")
-    if not found:
-        raise FileNotFoundError(f"there are no {suffix} files in {', '.join(map(str, paths))}.")
-    return found
-
-
-def _parquet_columns(file: Path) -> list[str]:
-    import pyarrow.parquet as pq
-
-    return list(pq.ParquetFile(file).schema_arrow.names)
-
-
-def _parquet_blocks(file: str, by: list[str], features: list[str], rows: int) -> Iterator[tuple[Any, Any]]:
-    import pyarrow.parquet as pq
-
-    for batch in pq.ParquetFile(file).iter_batches(batch_size=rows, columns=[*features, *by]):
-        X, groups, _ = frame_columns(batch.to_pandas(), by, features)
-        yield X, groups
-
-
-def _csv_blocks(
-    file: str, by: str | Sequence[str], columns: Sequence[str] | None, rows: int
-) -> Iterator[tuple[Any, Any]]:
-    import pandas as pd
-
-    if not Path(file).is_file():
-        raise FileNotFoundError(f"there is no file {file!r}.")
-    with pd.read_csv(file, chunksize=rows) as reader:
-        for frame in reader:
-            X, groups, _ = frame_columns(frame, by, columns)
-            yield X, groups
+    Examples
+    --------
+    >>> label_list(np.array(["2024-01-01"], dtype="datetime64[ns]"))
+    [np.datetime64('2024-01-01T00:00:00.000000000')]
+    """
+    return list(labels) if labels.dtype.kind in "mM" else labels.tolist()

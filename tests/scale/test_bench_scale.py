@@ -1,6 +1,7 @@
 """The measurements of scale run, and say what they measure; their figures are for the command to print."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -32,14 +33,52 @@ def test_measurements_run_in_processes_of_their_own(monkeypatch):
     assert linear["rate"] > 0
     assert 0 < features["stated"] < 2 * features["bound"]
     assert 0.3 < features["checked"] / features["stated"] < 3
-    text = runner.invoke(cli.app, ["bench-scale", "dask"]).stdout
-    assert "25%" in text
-    assert "yes" in text
+    assert found["checks"] == []  # so little work decides nothing
+    done = runner.invoke(cli.app, ["bench-scale", "dask"])
+    for text in ("25%", "yes", "MISSED", "<= 0.2"):
+        assert text in done.stdout
+    assert done.exit_code == 1
 
 
-def test_growth_is_fitted_and_failures_are_reported():
-    from stbmta.cli_scale import _exponent
+LINEAR = {"dim": 10, "peak": 2**31, "rate": 60.0, "blas": 100.0, "error": 0.1}
+FEATURES = {"n_bags": 10, "peak": 2**31, "stated": 1e-3, "checked": 1.2e-3, "bound": 3e-2}
 
-    assert _exponent([1, 2, 4], [1.0, 4.0, 16.0]) == "2.00"
+
+@pytest.mark.parametrize(
+    ("job", "change", "missed"),
+    [
+        ("linear", {}, []),
+        ("linear", {"peak": 5 * 2**30}, ["peak memory, GiB"]),
+        ("linear", {"rate": 40.0}, ["share of the rate of BLAS"]),
+        ("linear", {"seconds": 100.0}, ["time grows as B to the power of"]),
+        ("features", {}, []),
+        ("features", {"seconds": 100.0}, ["time grows as n to the power of"]),
+        ("features", {"checked": 2e-3}, ["error on other bags over the stated one"]),
+        ("features", {"stated": 0.04, "checked": 0.04}, ["stated error over what theory allows"]),
+        ("dask", {}, []),
+        ("dask", {"there": 13.0}, ["overhead of 2 processes"]),
+        ("dask", {"same_bits": False}, ["same bits on 2 processes (1: yes)"]),
+    ],
+)
+def test_figures_that_must_be_reached_are_marked(job, change, missed, monkeypatch):
+    if job == "linear":
+        runs = [scale.LinearRun(n_bags=k, seconds=k**2 / 2, **LINEAR) for k in (1, 2, 4)]
+    elif job == "features":
+        runs = [scale.FeatureRun(n_points=k, seconds=3.0 * k, **FEATURES) for k in (1, 2, 4)]
+    else:
+        runs = [scale.DaskRun(workers=k, here=10.0, there=11.0, same_bits=True) for k in (1, 2)]
+    runs[-1] = replace(runs[-1], **change)
+    assert [check.name for check in scale.CHECKS[job](runs) if not check.passed] == missed
+    growth = {"linear": "linear_growth", "features": "feature_growth", "dask": "dask_overhead"}[job]
+    monkeypatch.setattr(scale, growth, lambda *_: runs)
+    done = CliRunner().invoke(cli.app, ["bench-scale", job])
+    assert done.exit_code == (1 if missed else 0)
+    assert done.stdout.count("MISSED") == len(missed)
+    assert CliRunner().invoke(cli.app, ["bench-scale", job, "--quick"]).exit_code == 0
+    found = json.loads(CliRunner().invoke(cli.app, ["bench-scale", job, "--json"]).stdout)
+    assert [check["name"] for check in found["checks"] if not check["passed"]] == missed
+
+
+def test_failures_are_reported():
     with pytest.raises(RuntimeError, match="linear_run .* failed"):
         scale._apart("linear_run", scale.LinearRun, -1, -1)

@@ -27,6 +27,7 @@ from stbmta.scale.distributed import ordered_results
 from stbmta.scale.distributed_sums import cut_blocks
 from stbmta.scale.features import RandomFourier
 from stbmta.scale.means import mean_statistics
+from stbmta.scale.readers import Partition
 from stbmta.scale.stream import BagStream
 from stbmta.tuning import tune_stb
 
@@ -111,8 +112,19 @@ def dask_stream(frame, n_parts):
     return BagStream.from_dask(dd.from_pandas(frame, npartitions=n_parts, sort=False), by="who")
 
 
+@pytest.fixture
+def nothing_is_read_here(monkeypatch):
+    """Workers read partitions as the results of tasks; calling one reads it in this process."""
+
+    def read(self):
+        raise AssertionError("a partition was read by the client")
+
+    monkeypatch.setattr(Partition, "__call__", read)
+
+
 @pytest.mark.parametrize("kernel", KERNELS[:4], ids=["rbf", "rbf narrow", "laplacian", "polynomial"])
-def test_streams_are_compared_without_collecting_them(client, frame, kernel, monkeypatch):
+@pytest.mark.usefixtures("nothing_is_read_here")
+def test_streams_are_compared_without_collecting_them(client, frame, kernel):
     expected = bag_statistics(Bags.from_frame(frame, by="who"), kernel)
     found = bag_statistics(dask_stream(frame, 5), kernel, client=client)
     np.testing.assert_array_equal(found.gram, expected.gram)
@@ -120,10 +132,39 @@ def test_streams_are_compared_without_collecting_them(client, frame, kernel, mon
     assert found.labels.tolist() == expected.labels.tolist()
 
 
+@pytest.mark.usefixtures("nothing_is_read_here")
+def test_estimators_read_no_partition_here(client, frame):
+    """Means, exact kernels, features and the choice of parameters: the workers look at the rows."""
+    bags, stream = Bags.from_frame(frame, by="who"), dask_stream(frame, 4)
+    for options in ({"random_state": 0}, {"zeta": 1.0, "gamma": 0.1}):
+        there = STB(client=client, **options).fit(stream)
+        here = STB(**options).fit(BagStream.from_bags(bags))
+        assert there.zeta_ == here.zeta_
+        np.testing.assert_allclose(there.means_, here.means_, rtol=1e-12, atol=1e-14)
+        there, here = STB(RBF(1.0), client=client, **options).fit(stream), STB(RBF(1.0), **options).fit(bags)
+        np.testing.assert_array_equal(there.weights_, here.weights_)
+        np.testing.assert_array_equal(there.gram_, here.gram_)
+        np.testing.assert_array_equal(there.embedding_.mmd2(), here.embedding_.mmd2())
+        assert there.approximation_.startswith("exact")
+        assert "40 means" in there.summary().as_text()
+    assert repr(there.embedding_) == "DistantMeans(40 means, RBF(bandwidth=1.0))"
+    for work in (lambda: there.embedding_.evaluate(bags.data[:2]), lambda: there.score(bags)):
+        with pytest.raises(ValueError, match="the points of this stream stayed on the cluster"):
+            work()
+    with pytest.raises(ValueError, match="a split needs bags in memory"):
+        STB(RBF(1.0), split=0.5, client=client).fit(stream)
+    options = {"zeta": 1.0, "gamma": 0.1, "approximation": 64, "random_state": 0}
+    there = STB(RBF(1.0), client=client, **options).fit(stream)
+    here = STB(RBF(1.0), **options).fit(bags)
+    np.testing.assert_allclose(there.large_.means, here.large_.means, rtol=1e-12, atol=1e-14)
+    assert there.approximation_error(stream).deviation < 0.1
+
+
 def test_parquet_parts_are_read_where_the_work_is(client, frame, tmp_path):
     for k in range(4):
         frame[k * 700 : (k + 1) * 700 if k < 3 else None].to_parquet(tmp_path / f"{k}.parquet")
-    frame[:0].to_parquet(tmp_path / "9.parquet")  # an empty part does no harm
+    for name in ("+", "9"):  # parts without rows, the first and the last, do no harm
+        frame[:0].to_parquet(tmp_path / f"{name}.parquet")
     stream = BagStream.from_parquet(tmp_path, by="who")
     expected = bag_statistics(Bags.from_frame(frame, by="who"), RBF(1.0))
     np.testing.assert_array_equal(bag_statistics(stream, RBF(1.0), client=client).gram, expected.gram)
@@ -137,6 +178,33 @@ def test_parquet_parts_are_read_where_the_work_is(client, frame, tmp_path):
     np.testing.assert_allclose(
         linear.gram, bag_statistics(Bags.from_frame(frame, by="who")).gram, rtol=1e-9, atol=1e-12
     )
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["each part its own bags", "all bags in every part"])
+def test_thousands_of_bags_in_several_parts(client, shared, tmp_path):
+    rng = np.random.default_rng(2)
+    for k in range(3):
+        who = np.arange(4000) % 2000 + (0 if shared else 2000 * k)
+        frame = pd.DataFrame(rng.normal(size=(4000, 3)), columns=["a", "b", "c"]).assign(who=who)
+        frame.to_parquet(tmp_path / f"{k}.parquet")
+    stream = BagStream.from_parquet(tmp_path, by="who")
+    features = RandomFourier.draw(RBF(1.0), 3, 64, rng=0)
+    for options in ({}, {"features": features}):
+        here, there = mean_statistics(stream, **options), mean_statistics(stream, **options, client=client)
+        np.testing.assert_array_equal(there.means, here.means)
+        np.testing.assert_array_equal(there.scatter, here.scatter)
+        assert there.labels.tolist() == here.labels.tolist() == list(range(2000 if shared else 6000))
+    here, there = (STB(zeta=1.0, gamma=0.1, client=c).fit(stream) for c in (None, client))
+    np.testing.assert_array_equal(there.means_, here.means_)
+
+
+def test_means_of_bags_in_memory_have_the_same_bits(client):
+    bags = Bags.from_list(np.random.default_rng(3).normal(size=(4000, 3, 2)))
+    for options in ({}, {"features": RandomFourier.draw(RBF(1.0), 2, 64, rng=0)}):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("stbmta.scale.readers.PART", 6000)  # several tasks
+            there = mean_statistics(bags, **options, client=client)
+        np.testing.assert_array_equal(there.means, mean_statistics(bags, **options).means)
 
 
 def test_neighbor_averages_have_the_same_bits(client, monkeypatch):
@@ -165,6 +233,9 @@ def test_errors_of_a_task_reach_the_caller(client, frame):
         bag_statistics(dask_stream(wrong, 3), RBF(1.0), client=client)
     with pytest.raises(ValueError, match="a precomputed matrix is here already"):
         bag_statistics(Bags.from_list([[1.0, 2.0]]), Precomputed(np.eye(2)), client=client)
+    for source in (Bags.from_list([[1.0, 2.0]]), dask_stream(frame, 2)):
+        with pytest.raises(TypeError, match=r"client must be a dask.distributed.Client, found 'tcp://x:1'"):
+            bag_statistics(source, RBF(1.0), client="tcp://x:1")
     with pytest.raises(ValueError, match="rows of a stream have no place in a precomputed matrix"):
         bag_statistics(dask_stream(frame, 2), Precomputed(np.eye(3000)), client=client)
     with pytest.raises(ValueError, match="the stream has 0 rows"):
@@ -222,6 +293,16 @@ def test_a_cluster_without_workers_is_given_up(bags, monkeypatch):
     cluster, client = start(0)
     with cluster, client, pytest.raises(ConnectionError, match="no workers for"):
         bag_statistics(bags, RBF(1.5), client=client)
+
+
+def test_workers_that_pause_are_given_up(monkeypatch):
+    """A worker whose memory is nearly full takes no more tasks, and says nothing."""
+    monkeypatch.setattr("stbmta.scale.distributed.PATIENCE", 4.0)
+    with dask.config.set({"distributed.worker.memory.pause": 0.01}):  # the libraries take more than 20 MB
+        cluster, client = start(1)
+    bags = Bags.from_offsets(np.random.default_rng(0).normal(size=(6000, 6)), np.arange(0, 6001, 300))
+    with cluster, client, pytest.raises(RuntimeError, match="paused.* memory is nearly full: give them more"):
+        bag_statistics(bags, RBF(3.0), client=client)
 
 
 def test_a_lost_cluster_ends_in_a_clear_error(bags):

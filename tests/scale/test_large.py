@@ -1,17 +1,36 @@
 """STB in tiles and from streams: the estimates of the ordinary way, in less memory."""
 
 import json
+import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
+from sklearn.kernel_approximation import Nystroem as SklearnNystroem
+from sklearn.kernel_approximation import PolynomialCountSketch, RBFSampler
 from typer.testing import CliRunner
 
-from stbmta import RBF, STB, Bags, Laplacian, Linear, Polynomial, bag_statistics, cli, datasets
+from stbmta import (
+    RBF,
+    STB,
+    Bags,
+    Laplacian,
+    Linear,
+    NaiveMean,
+    Polynomial,
+    bag_statistics,
+    cli,
+    datasets,
+    gaussian_neighbors,
+    neighbor_averages,
+    neighbors,
+)
 from stbmta.scale import cost
 from stbmta.scale.approximate import approximation_error, choose_features
 from stbmta.scale.features import Nystroem, RandomFourier
-from stbmta.scale.large import FeatureMeans, large_statistics, tuning_sample
+from stbmta.scale.large import FeatureMeans, large_statistics
 from stbmta.scale.means import mean_statistics
+from stbmta.scale.sample import stream_sample
 from stbmta.scale.stream import BagStream
 
 
@@ -34,7 +53,7 @@ def test_tiles_give_the_estimates_of_the_full_matrix(bags, gamma):
     np.testing.assert_array_equal(frame["neighbors"], expected["neighbors"])
     np.testing.assert_allclose(frame["naive_error"], expected["naive_error"], rtol=1e-12)
     assert "No. points:" in tiles.summary().as_text()
-    with pytest.raises(AttributeError, match="weights_"):
+    with pytest.raises(AttributeError, match="weights_ is not kept where estimates are made in tiles"):
         _ = tiles.weights_
     rows = tiles.transform(bags)
     np.testing.assert_array_equal(rows, np.repeat(tiles.means_, bags.sizes, axis=0))
@@ -59,17 +78,59 @@ def test_a_stream_gives_the_estimates_of_bags_in_memory(bags):
     assert stream.n_features_in_ == 6
 
 
-def test_parameters_are_chosen_on_a_sample(bags, monkeypatch):
-    monkeypatch.setattr("stbmta.scale.large.TUNING_BAGS", 25)
-    assert len(tuning_sample(bags, np.random.default_rng(0))) == 25
-    sample = tuning_sample(BagStream.from_bags(bags, rows=9), np.random.default_rng(0))
-    assert len(sample) == 25
-    for label, bag in zip(sample.labels.tolist(), sample, strict=True):
+def test_parameters_are_chosen_on_the_same_sample_in_any_amount_of_memory(bags, monkeypatch):
+    monkeypatch.setattr("stbmta.tuning_sample.TUNING_BAGS", 25)
+    for options in ({}, {"gamma": "theory", "c": None}, {"variance": 1.0}):
+        full = STB(random_state=0, **options).fit(bags)
+        tiles = STB(random_state=0, max_memory="10MB", **options)
+        monkeypatch.setattr("stbmta.estimator_large.exact_memory", lambda *_: 1e12)
+        tiles.fit(bags)
+        stream = STB(random_state=0, **options).fit(BagStream.from_bags(bags, rows=7))
+        monkeypatch.undo()
+        monkeypatch.setattr("stbmta.tuning_sample.TUNING_BAGS", 25)
+        assert full.tuning_.n_scored <= 25
+        assert not hasattr(full, "large_")
+        for est in (tiles, stream):
+            assert hasattr(est, "large_")
+            assert (est.zeta_, est.c_) == (full.zeta_, full.c_)
+            np.testing.assert_array_equal(est.gamma_, full.gamma_)
+            np.testing.assert_array_equal(est.tuning_.risk, full.tuning_.risk)
+            np.testing.assert_allclose(est.means_, full.means_, rtol=1e-12, atol=1e-13)
+
+
+def test_tiles_where_the_matrices_leave_no_room_to_choose_parameters(rng):
+    """The matrices of all pairs would fit, and the choice of parameters by itself, but not both."""
+    bags = Bags.from_list([rng.normal(size=(3, 4)) for _ in range(1000)])
+    full = STB(random_state=0).fit(bags)
+    tiles = STB(random_state=0, max_memory="56MB").fit(bags)
+    assert hasattr(tiles, "large_")
+    assert (tiles.zeta_, tiles.gamma_) == (full.zeta_, full.gamma_)
+    assert not hasattr(STB(zeta=1.0, gamma=0.1, max_memory="56MB").fit(bags), "large_")
+
+
+def test_a_sample_of_a_stream_has_whole_bags(bags):
+    stream = BagStream.from_bags(bags, rows=9)
+    some = stream_sample(stream, [40, 3, 17])
+    assert some.labels.tolist() == [3, 17, 40]
+    for label, bag in zip(some.labels.tolist(), some, strict=True):
         np.testing.assert_array_equal(bag, bags[label])
-    est = STB(random_state=0).fit(BagStream.from_bags(bags))
-    assert est.tuning_.n_scored <= 25
-    true = STB(random_state=0).fit(bags)
-    assert np.abs(est.means_ - true.means_).max() < 1.0
+
+
+@pytest.mark.parametrize("variance", [None, 1.0])
+def test_ties_are_decided_alike_in_tiles_and_in_full(variance, rng):
+    """Small integers: many pairs lie exactly on the threshold, and rounding must not decide which."""
+    for _ in range(40):
+        dim = int(rng.integers(1, 6))
+        arrays = [
+            rng.integers(-2, 3, size=(int(n), dim)) + 1000.0 for n in rng.integers(2, 5, rng.integers(2, 30))
+        ]
+        bags, zeta = Bags.from_list(arrays), float(rng.choice([0.0, 0.5, 1.0, 3.0]))
+        s = bag_statistics(bags)
+        full = neighbors(s, zeta) if variance is None else gaussian_neighbors(s, zeta, variance)
+        tiles = neighbor_averages(bags, zeta, variance=variance, keep_neighbors=True)
+        np.testing.assert_array_equal(tiles.neighbors.toarray(), full)
+        from_means = neighbor_averages(mean_statistics(bags), zeta, variance=variance)
+        np.testing.assert_array_equal(from_means.averages, tiles.averages)
 
 
 @pytest.mark.parametrize("kernel", [RBF(2.0), Laplacian(6.0)], ids=["rbf", "laplacian"])
@@ -93,6 +154,117 @@ def test_auto_prefers_exact_values_for_small_data(bags):
     np.testing.assert_array_equal(est.weights_, STB(RBF(2.0), zeta=1.0, gamma=0.1).fit(bags).weights_)
     stream = STB(RBF(2.0), zeta=1.0, gamma=0.1, approximation="auto").fit(BagStream.from_bags(bags))
     np.testing.assert_array_equal(stream.gram_, est.gram_)
+    for found in (est, stream):
+        assert found.approximation_.startswith("exact: about")
+        assert "approximation: exact: about" in found.summary().as_text()
+    assert STB(zeta=1.0, gamma=0.1, approximation=64).fit(bags).approximation_.startswith("exact: the linear")
+    assert not hasattr(est.set_params(approximation=None).fit(bags), "approximation_")
+
+
+def test_features_say_what_they_are_and_how_far_off(bags):
+    est = STB(RBF(2.0), zeta=1.0, gamma=0.1, approximation=256, random_state=1).fit(bags)
+    assert est.approximation_ == "256 features (RandomFourier), as asked for"
+    assert 0 < est.approximation_error_.deviation < 0.1
+    text = est.summary().as_text()
+    assert "approximation: 256 features" in text
+    assert "error bar: inner products of features are off by" in text
+    for source in (bags, BagStream.from_bags(bags)):
+        error = est.approximation_error(source)
+        assert 0.5 < error.deviation / est.approximation_error_.deviation < 2
+    with pytest.raises(ValueError, match="the estimates are exact"):
+        STB(zeta=1.0, gamma=0.1).fit(bags).approximation_error(bags)
+    other = STB(RBF(2.0), zeta=1.0, gamma=0.1, approximation=256, random_state=2).fit(bags)
+    again = STB(RBF(2.0), zeta=1.0, gamma=0.1, approximation=256, random_state=1).fit(bags)
+    assert not np.array_equal(other.large_.means, est.large_.means)
+    np.testing.assert_array_equal(again.large_.means, est.large_.means)
+
+
+def test_samplers_of_scikit_learn_are_features(bags):
+    kernel = RBF(2.0)
+    exact = STB(kernel, zeta=1.0, gamma=0.1).fit(bags)
+    fitted = SklearnNystroem(gamma=1 / 8, n_components=len(bags.data), random_state=0).fit(bags.data)
+    for sampler, tolerance in (
+        (RBFSampler(gamma=1 / 8, n_components=4000, random_state=0), 0.1),
+        (fitted, 1e-6),
+    ):
+        for source in (bags, BagStream.from_bags(bags)):
+            est = STB(kernel, zeta=1.0, gamma=0.1, approximation=sampler).fit(source)
+            assert est.kernel_ == kernel
+            assert np.abs(est.gram_ - exact.gram_).max() < tolerance
+    for kind, other in (("laplacian", Laplacian(8.0)), ("poly", Polynomial(3, 1 / 8))):
+        sampler = SklearnNystroem(kind, gamma=1 / 8, n_components=len(bags.data), random_state=0).fit(
+            bags.data
+        )
+        est = STB(other, zeta=1.0, gamma=0.1, approximation=sampler).fit(bags)
+        scale = np.abs(est.gram_).max()
+        np.testing.assert_allclose(
+            est.gram_, STB(other, zeta=1.0, gamma=0.1).fit(bags).gram_, atol=1e-6 * scale
+        )
+
+
+WRONG = {
+    "truth value": (True, "approximation must be 'auto', features"),
+    "fraction": (64.0, "approximation must be 'auto', features"),
+    "another sampler": (PolynomialCountSketch(), "approximation must be 'auto', features"),
+    "not fitted": (SklearnNystroem(gamma=1 / 8), "fit the Nystroem sampler on a sample"),
+    "another width": (RBFSampler(gamma=1.0), r"this RBFSampler approximates RBF\(bandwidth=0.7.*, not RBF"),
+    "another kernel": (
+        SklearnNystroem("sigmoid", n_components=2).fit(np.ones((5, 6))),
+        "this Nystroem approximates 'another kernel', not RBF",
+    ),
+    "features of another kernel": (
+        RandomFourier.draw(RBF(1.0), 6, 64, rng=0),
+        r"these features approximate RBF\(bandwidth=1.0\), not RBF\(bandwidth=2.0\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_no_approximation_of_the_kernel_is_refused(bags, case):
+    approximation, message = WRONG[case]
+    with pytest.raises(ValueError, match=message):
+        STB(RBF(2.0), zeta=1.0, gamma=0.1, approximation=approximation).fit(bags)
+
+
+def test_one_pass_is_enough_where_nothing_is_to_be_chosen(bags):
+    """A generator can be read once: fits with known parameters must not ask for more."""
+    blocks = list(BagStream.from_bags(bags, rows=50).parts[0]())
+    features = RandomFourier.draw(RBF(2.0), 6, 64, rng=0)
+    for kernel, approximation in (("linear", None), (RBF(2.0), 64), (RBF(2.0), features)):
+        est = STB(kernel, zeta=1.0, gamma=0.1, approximation=approximation, random_state=0)
+        expected = est.fit(BagStream.from_iterable(blocks)).large_.means
+        once = est.fit(BagStream.from_iterable(iter(blocks)))
+        np.testing.assert_array_equal(once.large_.means, expected)
+    with pytest.raises(RuntimeError, match="was read once"):
+        STB(random_state=0).fit(BagStream.from_iterable(iter(blocks)))
+    with pytest.raises(ValueError, match="the stream has 0 rows"):
+        STB(RBF(2.0), zeta=1.0, gamma=0.1, approximation=64).fit(BagStream.from_iterable(iter([])))
+
+
+def test_scores_and_inner_products_after_a_large_fit(bags, rng):
+    other = Bags.from_list([bag + 0.1 * rng.normal(size=bag.shape) for bag in bags])
+    full = STB(zeta=1.0, gamma=0.1).fit(bags)
+    stream = STB(zeta=1.0, gamma=0.1).fit(BagStream.from_bags(bags))
+    np.testing.assert_allclose(stream.score(other), full.score(other), rtol=1e-11)
+    np.testing.assert_allclose(stream.score(BagStream.from_bags(other)), full.score(other), rtol=1e-11)
+    np.testing.assert_allclose(stream.gram_, full.gram_, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(
+        stream.embedding_.evaluate(other.data[:3]), full.means_ @ other.data[:3].T, rtol=1e-9
+    )
+    assert stream.embedding_.kernel == Linear()
+    exact = STB(RBF(2.0), zeta=1.0, gamma=0.1).fit(bags)
+    rough = STB(RBF(2.0), zeta=1.0, gamma=0.1, approximation=8192, random_state=0).fit(bags)
+    assert abs(rough.score(other) - exact.score(other)) < 0.01
+
+
+def test_streams_are_for_stb(bags):
+    stream = BagStream.from_bags(bags)
+    with pytest.raises(TypeError, match=r"NaiveMean needs bags in memory here; pass stream.to_bags\(\)"):
+        NaiveMean().fit(stream)
+    with pytest.raises(TypeError, match="STB needs bags in memory here"):
+        STB(zeta=1.0, gamma=0.1).fit(stream).transform(stream)
+    with pytest.raises(TypeError, match="expected Bags or a BagStream, found ndarray"):
+        bag_statistics(bags.data)
 
 
 @pytest.mark.parametrize(
@@ -105,9 +277,14 @@ def test_auto_prefers_exact_values_for_small_data(bags):
     ],
 )
 def test_the_choice_follows_the_cost(kernel, n_points, chosen):
-    features, reason = choose_features(kernel, 1000, n_points, 12, approximation="auto", n_threads=2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        features, reason = choose_features(kernel, 1000, n_points, 12, approximation="auto", n_threads=2)
+    assert [w for w in caught if "Nystroem.draw" in str(w.message)] == (
+        caught if isinstance(kernel, Polynomial) else []
+    )
     assert (features is not None) == chosen
-    assert ("random Fourier features" in reason) == chosen
+    assert (reason.startswith("1024 random Fourier features")) == chosen
 
 
 def test_streams_need_numbers_as_parameters(bags):
@@ -122,7 +299,7 @@ def test_streams_need_numbers_as_parameters(bags):
 def test_what_cannot_be_done_at_this_size_is_refused(bags):
     with pytest.raises(ValueError, match="a split needs bags in memory"):
         STB(zeta=1.0, gamma=0.0, split=0.5, max_memory="1kB").fit(bags)
-    with pytest.raises(MemoryError, match="comparing 60 means with 6 columns needs about 7.2 kB"):
+    with pytest.raises(MemoryError, match="comparing 60 means with 6 columns needs about"):
         STB(zeta=1.0, gamma=0.0, max_memory="6kB").fit(bags)
     with pytest.raises(ValueError, match="needs the linear kernel"):
         STB(RBF(1.0), zeta=1.0, gamma=0.0, variance=1.0, approximation=64).fit(bags)
@@ -201,5 +378,35 @@ def test_the_command_prints_the_plan():
     )
     assert [plan["job"]["kind"] for plan in found] == ["kernel"]
     assert found[0]["job"]["n_points"] == 200
-    for wrong in (["--bags", "0", "--dim", "3"], ["--bags", "10", "--dim", "3", "--points", "5"]):
-        assert runner.invoke(cli.app, ["plan-compute", *wrong]).exit_code == 2
+    for wrong in (
+        ["--bags", "0", "--dim", "3"],
+        ["--bags", "10", "--dim", "3", "--points", "5"],
+        ["--bags", "inf", "--dim", "3"],
+        ["--bags", "1e300", "--dim", "1e300"],
+        ["--bags", "10", "--dim", "nan"],
+        ["--bags", "10", "--dim", "3", "--points", "inf"],
+    ):
+        done = runner.invoke(cli.app, ["plan-compute", *wrong])
+        assert done.exit_code == 2
+        assert "must be a number from" in done.output
+    assert runner.invoke(cli.app, ["plan-compute", "--bags", "1e30", "--dim", "1e30"]).exit_code == 2
+    assert (
+        runner.invoke(
+            cli.app, ["plan-compute", "--bags", "1e28", "--dim", "1e30", "--workers", "9"]
+        ).exit_code
+        == 0
+    )
+
+
+def test_the_memory_of_the_plan_is_that_of_the_work(rng):
+    """Of an estimate from a stream, beyond the blocks that are read."""
+    n_bags, dim = 3000, 200
+    X, groups = rng.normal(size=(2 * n_bags, dim)), np.arange(2 * n_bags) % n_bags
+    stream = BagStream.from_arrays(X, groups, rows=100)
+    est = STB(zeta=1.0, gamma=0.1, n_threads=1).fit(stream)
+    tracemalloc.start()
+    est.fit(stream)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    job = cost.Job(kind="linear", n_bags=n_bags, n_points=2 * n_bags, dim=dim)
+    assert 0.8 < peak / cost.plan_compute(job).memory < 1.2

@@ -1,14 +1,17 @@
 """Bags that come by in blocks: the same means as in memory, whatever the blocks, threads and order of parts."""
 
+import pickle
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+import pyarrow.dataset
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stbmta import RBF, Bags, Laplacian, Polynomial, bag_statistics
+from stbmta.scale import readers
 from stbmta.scale.features import Nystroem, RandomFourier
 from stbmta.scale.means import mean_statistics
 from stbmta.scale.stream import BagStream
@@ -126,6 +129,68 @@ def test_files_frames_and_iterables_give_the_same(table, tmp_path):
     assert isinstance(pairs.labels[0], tuple)
 
 
+def test_labels_of_a_csv_file_have_one_type(tmp_path):
+    """A block of numbers is no reason to call the bags 1 and 2 where another block says that labels are text."""
+    file = tmp_path / "labels.csv"
+    for labels, expected in (
+        (["1", "1", "2", "2", "x", "1"], ["1", "2", "x"]),
+        (["1", "1", "2", "2", "0.5", "1"], [1.0, 2.0, 0.5]),
+        (["1", "1", "02", "2", "3", "1"], [1, 2, 3]),
+        (["True", "True", "False", "1", "1", "x"], ["True", "False", "1", "x"]),
+    ):
+        pd.DataFrame({"who": labels, "a": np.arange(6.0)}).to_csv(file, index=False)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(readers, "BLOCK", 16)  # two labels at a time
+            streams = [BagStream.from_csv(file, "who", rows=rows) for rows in (100, 2, 1)]
+        for stream in streams:
+            bags = stream.to_bags()
+            assert bags.labels.tolist() == expected
+            assert type(bags.labels.tolist()[0]) is type(expected[0])
+
+
+def test_columns_of_a_csv_file_are_checked_first(tmp_path):
+    pd.DataFrame({"who": [1], "a": [1.0]}).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(KeyError, match="Did you mean 'who'"):
+        BagStream.from_csv(tmp_path / "t.csv", "Who")
+    with pytest.raises(ValueError, match="rows must be at least 1, found 0"):
+        BagStream.from_csv(tmp_path / "t.csv", "who", rows=0)
+
+
+def test_indexes_partitions_datasets_and_arrow_files(table, tmp_path):
+    """However the rows were written: a shuffled frame, a folder for each label, Arrow files, a dataset."""
+    frame = frame_of(table).sample(frac=1, random_state=0)
+    expected = mean_statistics(BagStream.from_arrays(frame[["a", "b", "c"]].to_numpy(), frame["who"]))
+    place = {label: k for k, label in enumerate(expected.labels.tolist())}
+    frame.to_parquet(tmp_path / "shuffled.parquet")
+    frame.to_parquet(tmp_path / "hive", partition_cols=["who"])
+    frame.to_feather(tmp_path / "table.arrow")
+    named = frame.rename_axis("number")
+    named.to_parquet(tmp_path / "named.parquet")
+    dataset = pyarrow.dataset.dataset(tmp_path / "shuffled.parquet")
+    for source in (
+        tmp_path / "shuffled.parquet", tmp_path / "hive", tmp_path / "table.arrow", tmp_path / "named.parquet", dataset
+    ):  # fmt: skip
+        stream = BagStream.from_parquet(source, by="who", rows=33)
+        assert stream.columns == ("a", "b", "c")
+        s = mean_statistics(pickle.loads(pickle.dumps(stream)))
+        order = [place[label] for label in s.labels.tolist()]
+        np.testing.assert_array_equal(s.sizes, expected.sizes[order])
+        np.testing.assert_allclose(s.means, expected.means[order], rtol=1e-14)
+    assert len(BagStream.from_parquet(tmp_path / "hive", by="who").parts) == 5
+    assert BagStream.from_parquet(tmp_path / "named.parquet", by="number", columns=["a"]).to_bags().dim == 1
+
+
+def test_dates_stay_dates(tmp_path):
+    frame = pd.DataFrame({"a": np.arange(6.0), "when": pd.to_datetime(["2024-01-01", "2024-01-02"] * 3)})
+    for unit in ("ns", "us"):
+        frame.astype({"when": f"datetime64[{unit}]"}).to_parquet(tmp_path / "dates.parquet")
+        stream = BagStream.from_parquet(tmp_path / "dates.parquet", by="when", rows=2)
+        expected = Bags.from_frame(frame, by="when").labels
+        for labels in (stream.to_bags().labels, mean_statistics(stream).labels):
+            assert labels.dtype.kind == "M"
+            np.testing.assert_array_equal(labels, expected)
+
+
 def test_sorting_into_a_memory_map(table, tmp_path):
     bags = BagStream.from_arrays(*table, rows=64).to_bags(tmp_path / "sorted.npy")
     assert bags == Bags.from_groups(*table)
@@ -178,6 +243,10 @@ BAD = {
         "the points have 1 columns, but the features are made for 3",
     ),
     "one point": (lambda: mean_statistics(Bags.from_list([[1.0]])).naive_mse, "its variance needs at least 2"),
+    "kernel of features": (
+        lambda: mean_statistics(Bags.from_list([[1.0] * 3]), RBF(5.0), features=FEATURES["fourier"]),
+        r"these features approximate RBF\(bandwidth=1.5\), not RBF\(bandwidth=5.0\)",
+    ),
     "polynomial": (lambda: RandomFourier.draw(Polynomial(), 2), "need RBF or Laplacian with a number"),
     "median": (lambda: RandomFourier.draw(RBF("median"), 2), "need RBF or Laplacian with a number"),
     "orthogonal": (lambda: RandomFourier.draw(Laplacian(1.0), 2, orthogonal=True), "for the RBF kernel"),

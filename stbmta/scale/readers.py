@@ -1,0 +1,302 @@
+"""Where the rows of a stream come from: arrays, bags, Parquet and Arrow files, CSV, partitions of a Dask collection.
+
+Each reader is a part of a :class:`stbmta.scale.stream.BagStream`: calling it starts an iterator of blocks.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..bags import Bags
+from ..inputs import check_column, frame_columns
+
+__all__ = [
+    "Once",
+    "Partition",
+    "Rows",
+    "frame_blocks",
+    "read_arrays",
+    "read_bags",
+    "read_csv",
+    "read_dataset",
+]
+
+Array = npt.NDArray[Any]
+Block = tuple[Any, Any]
+Blocks = Callable[[], Iterator[Block]]
+
+# Bytes of a block, if nobody says how many rows it has.
+BLOCK = 2**22
+# Numbers of a part of bags that are in memory: what goes to a worker together.
+PART = 2**20
+# Bytes of a Parquet file that are read together, for each column.
+_BUFFER = 2**16
+_FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A part that can be read in blocks of any size.
+
+    Attributes
+    ----------
+    read : callable
+        Takes the number of rows of a block, and starts an iterator of blocks.
+    width : int
+        Numbers of a row.
+    rows : int or None
+        Rows of a block; by default those of 4 MB.
+    """
+
+    read: Callable[[int], Iterator[Block]]
+    width: int
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.rows is not None and self.rows < 1:
+            raise ValueError(f"rows must be at least 1, found {self.rows}.")
+
+    def __call__(self) -> Iterator[Block]:
+        return self.read(self._fitting(BLOCK) if self.rows is None else self.rows)
+
+    def within(self, nbytes: int) -> "Rows":
+        """Return the same part in blocks of no more than so many bytes."""
+        fitting = self._fitting(min(nbytes, BLOCK))
+        return replace(self, rows=fitting if self.rows is None else min(self.rows, self._fitting(nbytes)))
+
+    def _fitting(self, nbytes: int) -> int:
+        return max(1, nbytes // (8 * max(1, self.width)))
+
+
+# ---------------------------------------------------------------------- memory
+
+
+def read_arrays(X: Array, groups: Any, rows: int | None) -> Rows:
+    """Return a long array, for instance a memory map, as a part."""
+    return Rows(partial(_array_blocks, X, groups), 1 if np.ndim(X) < 2 else X.shape[1], rows)
+
+
+def _array_blocks(X: Array, groups: Any, rows: int) -> Iterator[Block]:
+    for start in range(0, len(X), rows):
+        yield X[start : start + rows], groups[start : start + rows]
+
+
+def read_bags(bags: Bags, rows: int | None) -> list[Rows]:
+    """Return bags that are in memory as parts of whole bags, so that no bag is added up from two parts."""
+    wanted = np.arange(0, len(bags.data), max(1, PART // bags.dim))
+    cuts = np.unique(np.r_[np.searchsorted(bags.offsets, wanted), len(bags)])
+    return [
+        Rows(
+            partial(
+                _bag_blocks,
+                bags.data[bags.offsets[a] : bags.offsets[b]],
+                bags.labels[a:b],
+                bags.offsets[a : b + 1] - bags.offsets[a],
+            ),
+            bags.dim,
+            rows,
+        )
+        for a, b in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
+    ]
+
+
+def _bag_blocks(X: Array, labels: Array, offsets: Array, rows: int) -> Iterator[Block]:
+    for start in range(0, len(X), rows):
+        block = X[start : start + rows]
+        bag = np.searchsorted(offsets, np.arange(start, start + len(block)), side="right") - 1
+        yield block, labels[bag]
+
+
+class Once:
+    """An iterator that says so when it is started again."""
+
+    def __init__(self, iterator: Iterator[Block]) -> None:
+        self._iterator: Iterator[Block] | None = iterator
+
+    def __call__(self) -> Iterator[Block]:
+        iterator, self._iterator = self._iterator, None
+        if iterator is None:
+            raise RuntimeError(
+                "this stream is an iterator and was read once; pass BagStream a function that starts it anew."
+            )
+        return iterator
+
+    def peek(self) -> Iterator[Block]:
+        """Return the first block, if there is one, and leave the iterator as it was."""
+        iterator = self()
+        first = list(next(zip(iterator, strict=False), ()))
+        self._iterator = chain(first, iterator)
+        return iter(first)
+
+
+# ---------------------------------------------------------------------- Parquet and Arrow
+
+
+def read_dataset(
+    path: Any, by: str | Sequence[str], columns: Sequence[str] | None, rows: int | None
+) -> tuple[list[Rows], list[str]]:
+    """Return the files of an Arrow dataset as parts, and the names of the features."""
+    datasets = _datasets(path)
+    schema = datasets[0].schema
+    keys = [by] if isinstance(by, str) else list(by)
+    for name in [*keys, *(columns or ())]:
+        check_column(name, schema.names)
+    index = set(_index_columns(schema))
+    features = [
+        name
+        for name in (schema.names if columns is None else columns)
+        if name not in keys and (columns is not None or name not in index)
+    ]
+    parts = [
+        Rows(partial(_fragment_blocks, fragment, keys, features), len(features), rows)
+        for dataset in datasets
+        for fragment in dataset.get_fragments()
+    ]
+    return parts, features
+
+
+def _datasets(path: Any) -> list[Any]:
+    """Return Arrow datasets of a path, of several, or of a dataset; folders may be partitioned as Hive does it."""
+    import pyarrow.dataset as ds
+
+    if isinstance(path, ds.Dataset):
+        return [path]
+    paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+    found = []
+    for each in map(Path, paths):
+        if each.is_dir():
+            files = sorted(
+                file
+                for file in each.rglob("*")
+                if file.suffix in _FORMATS
+                and not any(part.startswith((".", "_")) for part in file.relative_to(each).parts)
+            )
+        elif each.is_file():
+            files = [each]
+        else:
+            raise FileNotFoundError(f"there is no file {str(each)!r}.")
+        kinds = {_FORMATS.get(file.suffix, "parquet") for file in files}
+        found += [
+            ds.dataset(
+                [str(file) for file in files if _FORMATS.get(file.suffix, "parquet") == kind],
+                format=kind,
+                partitioning="hive",
+            )
+            for kind in sorted(kinds, reverse=True)
+        ]
+    if not found:
+        raise FileNotFoundError(f"there are no .parquet files in {', '.join(map(str, paths))}.")
+    return found
+
+
+def _index_columns(schema: Any) -> list[str]:
+    """Return the columns that hold the index of a pandas data frame: they are no features."""
+    return [name for name in (schema.pandas_metadata or {}).get("index_columns", []) if isinstance(name, str)]
+
+
+def _fragment_blocks(fragment: Any, by: list[str], features: list[str], rows: int) -> Iterator[Block]:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    folder = ds.get_partition_keys(fragment.partition_expression)
+    wanted = [name for name in dict.fromkeys([*features, *by]) if name not in folder]
+    for batch in _batches(fragment, wanted, rows):
+        # Without the notes of pandas: an index would take its columns away.
+        frame = pa.Table.from_batches([batch]).replace_schema_metadata(None).to_pandas()
+        X, groups, _ = frame_columns(frame.assign(**folder), by, features)
+        yield X, groups
+
+
+def _batches(fragment: Any, columns: list[str], rows: int) -> Iterator[Any]:
+    """Read a file in batches, as little ahead as it can be."""
+    if fragment.format.default_extname != "parquet":
+        return fragment.to_batches(
+            columns=columns, batch_size=rows, batch_readahead=0, fragment_readahead=0, use_threads=False
+        )
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(
+        fragment.filesystem.open_input_file(fragment.path), pre_buffer=False, buffer_size=_BUFFER
+    )
+    for name in columns:
+        check_column(name, file.schema_arrow.names)
+    return file.iter_batches(batch_size=rows, columns=columns, use_threads=False)
+
+
+# ---------------------------------------------------------------------- CSV
+
+
+def read_csv(
+    path: str | os.PathLike[str], by: str | Sequence[str], columns: Sequence[str] | None, rows: int | None
+) -> tuple[Rows, list[str]]:
+    """Return a CSV file as a part, and the names of the features."""
+    import pandas as pd
+
+    file = str(path)
+    if not Path(file).is_file():
+        raise FileNotFoundError(f"there is no file {file!r}.")
+    present = list(pd.read_csv(file, nrows=0).columns)
+    keys = [by] if isinstance(by, str) else list(by)
+    for name in [*keys, *(columns or ())]:
+        check_column(name, present)
+    features = [name for name in present if name not in keys] if columns is None else list(columns)
+    kinds = _label_types(file, keys)
+    return Rows(partial(_csv_blocks, file, keys, features, kinds), len(features), rows), features
+
+
+def _label_types(file: str, keys: list[str]) -> dict[str, str]:
+    """Find one type for all labels of a file: a block by itself may hold numbers where another holds text."""
+    import pandas as pd
+
+    found: dict[str, set[str]] = {key: set() for key in keys}
+    with pd.read_csv(file, usecols=keys, chunksize=BLOCK // 8) as reader:
+        for frame in reader:
+            for key in keys:
+                found[key].add(frame[key].dtype.kind)
+    return {key: _common_type(kinds) for key, kinds in found.items()}
+
+
+def _common_type(kinds: set[str]) -> str:
+    """Return the type that pandas gives a column of these kinds of values when it sees all of it."""
+    for alone, name in (("b", "bool"), ("i", "int64"), ("u", "uint64")):
+        if kinds == {alone}:
+            return name
+    return "float64" if kinds and kinds <= {"i", "f"} else "str"
+
+
+def _csv_blocks(
+    file: str, by: list[str], features: list[str], kinds: dict[str, str], rows: int
+) -> Iterator[Block]:
+    import pandas as pd
+
+    columns = list(dict.fromkeys([*features, *by]))
+    with pd.read_csv(file, chunksize=rows, usecols=columns, dtype=kinds) as reader:
+        for frame in reader:
+            X, groups, _ = frame_columns(frame, by, features)
+            yield X, groups
+
+
+# ---------------------------------------------------------------------- Dask
+
+
+class Partition:
+    """A partition of a Dask collection: computed where it is needed."""
+
+    def __init__(self, partition: Any, by: list[str], features: list[str]) -> None:
+        self.partition, self.by, self.features = partition, by, features
+
+    def __call__(self) -> Iterator[Block]:
+        return frame_blocks(self.partition.compute(), self.by, self.features)
+
+
+def frame_blocks(frame: Any, by: list[str], features: list[str]) -> Iterator[Block]:
+    """Return a data frame as a single block."""
+    X, groups, _ = frame_columns(frame, by, features)
+    yield X, groups
