@@ -260,20 +260,20 @@ def inner_products(
     stay, and no accuracy is lost.
     """
     truth.check(s)
+    known = truth.norms if truth.means is None else truth.means
+    assert known is not None
+    if len(known) != len(s):
+        raise ValueError(f"there are {len(s)} bags, but {len(known)} true means; one a bag is needed.")
     if truth.means is None:
         assert truth.cross is not None
-        assert truth.norms is not None
-        gram, cross, norms = s.gram, np.ascontiguousarray(truth.cross.T), truth.norms
-    else:
-        assert s.means is not None
-        center = s.means.mean(axis=0)
-        found, true = s.means - center, truth.means - center
-        gram, cross, norms = found @ found.T, np.zeros((len(s), len(s))), np.einsum("ij,ij->i", true, true)
-        cross[rows] = true[rows] @ found.T
-        norms = norms if truth.noise is None else norms - truth.noise
-    if len(norms) != len(s):
-        raise ValueError(f"there are {len(s)} bags, but {len(norms)} true means; one a bag is needed.")
-    return gram, cross, norms
+        return s.gram, np.ascontiguousarray(truth.cross.T), known
+    assert s.means is not None
+    center = s.means.mean(axis=0)
+    found, true = s.means - center, truth.means - center
+    cross = np.zeros((len(s), len(s)))
+    cross[rows] = true[rows] @ found.T
+    norms = np.einsum("ij,ij->i", true, true)
+    return found @ found.T, cross, norms if truth.noise is None else norms - truth.noise
 
 
 def naive_errors(s: BagStatistics, variance: float | None) -> Array:
