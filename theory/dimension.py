@@ -298,7 +298,7 @@ def _spectrum(covariance: ArrayLike | None, samples: ArrayLike | None, gram: Arr
         bag = center_gram(square_gram(gram if gram is not None else []))
         matrix = bag / (len(bag) - 1)
     values = eigvalsh(matrix)
-    if covariance is not None and values[0] < -_ROUNDING * max(values[-1], -values[0]):
+    if covariance is not None and values[0] < -_ROUNDING * np.abs(values).max():
         raise ValueError(
             f"covariance must have no negative eigenvalue; found {values[0]:g}. Pass a covariance, not any matrix."
         )

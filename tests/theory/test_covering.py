@@ -90,6 +90,12 @@ def test_where_the_exact_search_ends(rng):
     assert len(number.packing) == number.lower < number.upper == len(number.centers)
 
 
+def test_a_small_set_far_from_the_origin_has_the_same_gram_distances():
+    triangle = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 1.7]]) + 10
+    number = covering_number_gram(triangle @ triangle.T, 1.2)
+    assert (number.lower, number.upper) == (1, 3)
+
+
 def test_points_at_exactly_the_radius_are_covered():
     assert covering_number([0.0, 0.2, 0.1], 0.1).upper == 1
     grid = np.array([[0.1, 0.2], [0.1, 0.5], [0.4, 0.2]])

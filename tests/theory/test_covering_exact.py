@@ -43,6 +43,12 @@ def test_a_ball_is_determined_by_the_points_on_its_surface():
         exact_covering_number(np.random.default_rng(0).normal(size=(60, 5)), 10.0)
 
 
+def test_a_ball_around_a_point_ends_at_its_radius():
+    pair = np.array([[0.0, 0.0], [0.0, 3.0]])
+    for radius, number in ((3.0 * (1 + 1e-8), 1), (3.0, 1), (3.0 * (1 - 1e-8), 2)):
+        assert exact_covering_number(pair, radius, anywhere=False) == number
+
+
 def test_too_many_candidates_are_refused_only_then():
     few = exact_covering_number(np.random.default_rng(0).normal(size=(25, 3)), 10.0)
     assert few == 1

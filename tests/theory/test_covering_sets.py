@@ -46,6 +46,7 @@ def test_cubes_by_volume_and_grid():
     assert cube_covering(1.0, 4, 0.5 * (1 - 1e-9))[1] == 3**4
     assert cube_covering(1.0, 4, 1.0) == (1, 1)  # half of the diagonal
     assert cube_covering(1.0, 4, 1.0 - 1e-9) == (1, 2**4)
+    assert cube_covering(3.0, 1, 1.0) == (2, 2)  # an interval of three radii
     assert cube_covering(1.0, 10**4, 24.9)[1] == np.inf
     assert cube_covering(20.0, 15, np.sqrt(15))[1] == 1e15  # ten on each side, and not a thousand more
     assert cube_covering(3.0, 2, 0.01) == (np.ceil(9 / (np.pi * 1e-4)), np.ceil(300 / np.sqrt(2)) ** 2)
