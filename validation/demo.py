@@ -33,10 +33,10 @@ def run_demo(
     >>> list(run_demo(n_trials=2))
     ['means', 'kernel mean embeddings']
     """
-    load, bag_size, _ = DATASETS[dataset]
-    groups = load()
+    case = DATASETS[dataset]
+    groups = case.load()
     return {
-        what: compare(groups, bag_size, kernel, n_trials=n_trials, rng=seed, progress=progress)
+        what: compare(groups, case.bag_size, kernel, n_trials=n_trials, rng=seed, progress=progress)
         for what, kernel in KERNELS.items()
     }
 
