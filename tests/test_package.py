@@ -157,7 +157,7 @@ def test_demo_json_is_json_alone(tmp_path):
 
 
 def test_all_demo_data_load():
-    for load, bag_size, _ in demo.DATASETS.values():
+    for load, bag_size, *_ in demo.DATASETS.values():
         groups = load()
         assert groups.sizes.min() >= bag_size
         assert len(groups) > 10
