@@ -98,6 +98,7 @@ def test_parameters_are_chosen_on_the_same_sample_in_any_amount_of_memory(bags, 
             np.testing.assert_allclose(est.means_, full.means_, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.slow_without_jit
 def test_tiles_where_the_matrices_leave_no_room_to_choose_parameters(rng):
     """The matrices of all pairs would fit, and the choice of parameters by itself, but not both."""
     bags = Bags.from_list([rng.normal(size=(3, 4)) for _ in range(1000)])
@@ -398,6 +399,7 @@ def test_the_command_prints_the_plan():
     )
 
 
+@pytest.mark.slow_without_jit
 def test_the_memory_of_the_plan_is_that_of_the_work(rng):
     """Of an estimate from a stream, beyond the blocks that are read."""
     n_bags, dim = 3000, 200
