@@ -180,6 +180,7 @@ def test_features_say_what_they_are_and_how_far_off(bags):
     np.testing.assert_array_equal(again.large_.means, est.large_.means)
 
 
+@pytest.mark.slow_without_jit
 def test_samplers_of_scikit_learn_are_features(bags):
     kernel = RBF(2.0)
     exact = STB(kernel, zeta=1.0, gamma=0.1).fit(bags)
@@ -242,6 +243,7 @@ def test_one_pass_is_enough_where_nothing_is_to_be_chosen(bags):
         STB(RBF(2.0), zeta=1.0, gamma=0.1, approximation=64).fit(BagStream.from_iterable(iter([])))
 
 
+@pytest.mark.slow_without_jit
 def test_scores_and_inner_products_after_a_large_fit(bags, rng):
     other = Bags.from_list([bag + 0.1 * rng.normal(size=bag.shape) for bag in bags])
     full = STB(zeta=1.0, gamma=0.1).fit(bags)
