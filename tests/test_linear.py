@@ -213,6 +213,9 @@ def test_no_b_by_b_matrix(rng):
     assert peak < 16e6
 
 
+@pytest.mark.filterwarnings(
+    "ignore:overflow", "ignore:invalid value"
+)  # of plain Python; compiled code is silent
 @pytest.mark.parametrize(
     ("scale", "message"), [(1e160, "their squares overflow"), (1e-170, "their squares vanish")]
 )

@@ -98,6 +98,7 @@ def test_parameters_are_chosen_on_the_same_sample_in_any_amount_of_memory(bags, 
             np.testing.assert_allclose(est.means_, full.means_, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.slow_without_jit
 def test_tiles_where_the_matrices_leave_no_room_to_choose_parameters(rng):
     """The matrices of all pairs would fit, and the choice of parameters by itself, but not both."""
     bags = Bags.from_list([rng.normal(size=(3, 4)) for _ in range(1000)])
@@ -179,6 +180,7 @@ def test_features_say_what_they_are_and_how_far_off(bags):
     np.testing.assert_array_equal(again.large_.means, est.large_.means)
 
 
+@pytest.mark.slow_without_jit
 def test_samplers_of_scikit_learn_are_features(bags):
     kernel = RBF(2.0)
     exact = STB(kernel, zeta=1.0, gamma=0.1).fit(bags)
@@ -241,6 +243,7 @@ def test_one_pass_is_enough_where_nothing_is_to_be_chosen(bags):
         STB(RBF(2.0), zeta=1.0, gamma=0.1, approximation=64).fit(BagStream.from_iterable(iter([])))
 
 
+@pytest.mark.slow_without_jit
 def test_scores_and_inner_products_after_a_large_fit(bags, rng):
     other = Bags.from_list([bag + 0.1 * rng.normal(size=bag.shape) for bag in bags])
     full = STB(zeta=1.0, gamma=0.1).fit(bags)
@@ -398,6 +401,7 @@ def test_the_command_prints_the_plan():
     )
 
 
+@pytest.mark.slow_without_jit
 def test_the_memory_of_the_plan_is_that_of_the_work(rng):
     """Of an estimate from a stream, beyond the blocks that are read."""
     n_bags, dim = 3000, 200

@@ -143,6 +143,14 @@ CASES = {
         lambda data, limit: STB(RBF(50.0), max_memory=limit, **FIXED).fit(data),
         lambda: BagStream.from_arrays(*rows_and_groups(4000, 1000, 50)),
     ),
+    "parameters chosen in memory": (
+        lambda data, limit: STB(max_memory=limit, random_state=0, n_threads=1).fit(data),
+        lambda: in_memory(3000, 600, 5),
+    ),
+    "parameters of an exact kernel": (
+        lambda data, limit: STB(RBF(20.0), max_memory=limit, random_state=0, n_threads=1).fit(data),
+        lambda: in_memory(1800, 300, 5),
+    ),
     "parameters chosen": (
         lambda data, limit: STB(max_memory=limit, random_state=0, n_threads=1).fit(data),
         lambda: BagStream.from_arrays(*rows_and_groups(50_000, 50, 20)),
@@ -163,6 +171,7 @@ def test_the_limit_is_kept_within_a_fifth(case):
     assert enough < 2.5 * free  # what would fit is not refused out of caution
 
 
+@pytest.mark.slow_without_jit
 def test_memory_changes_no_bit(rng):
     X, groups = rng.normal(size=(12_000, 10)), rng.permutation(12_000) % 3000
     for options in ({}, {"kernel": RBF(2.0), "approximation": 64, "random_state": 0}):
@@ -171,6 +180,7 @@ def test_memory_changes_no_bit(rng):
         np.testing.assert_array_equal(less.large_.means, free.large_.means)
 
 
+@pytest.mark.slow_without_jit
 def test_blocks_of_a_file_fit_into_the_limit(tmp_path, rng):
     """A file of 16 MB in blocks of half a megabyte."""
     columns = [f"c{k}" for k in range(100)]
