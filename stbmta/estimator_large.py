@@ -233,8 +233,7 @@ class LargeFit(BagEstimator):
     def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float:
         r"""Return how well the estimates fit other points of the same bags; larger is better.
 
-        Minus the average over bags of :math:`|\tilde\mu_i|^2 - 2 \langle \tilde\mu_i, \hat\mu_i(X) \rangle`,
-        with features in place of points where the fit used them.
+        As for bags in memory, with features in place of points where the fit used them.
 
         Parameters
         ----------
@@ -248,7 +247,11 @@ class LargeFit(BagEstimator):
         held_out = X if isinstance(X, BagStream) else self._as_bags(X, groups, reset=False)
         tested = mean_statistics(held_out, features=self.large_.statistics.features, n_threads=self.n_threads)
         found = self.large_.means[self._positions(tested.labels)]
-        return float(np.einsum("ij,ij->i", found, 2 * tested.means - found).mean())
+        away = found - tested.means
+        squares = np.einsum("ij,ij->i", away, away)
+        if tested.features is not None:  # less the norms of the held-out means, as kernels do without them
+            squares -= np.einsum("ij,ij->i", tested.means, tested.means)
+        return -float(squares.mean())
 
     def __getattr__(self, name: str) -> Any:
         if name in ("weights_", "neighbors_") and "large_" in self.__dict__:
