@@ -159,7 +159,7 @@ def neighbor_averages(
     B, width = len(bags), bags.means.shape[1] if isinstance(bags, MeanStatistics) else bags.dim
     threads = get_num_threads(n_threads)
     made = 12.0 if isinstance(bags, MeanStatistics) else 20.0  # bytes of a coordinate: panels, sums, means
-    needed = made * B * width + (_BAG + 4.0 * threads) * B
+    needed = made * B * width + (_BAG + 8.0 * threads) * B
     limit = memory_limit(max_memory)
     require_memory(
         needed,
@@ -211,7 +211,10 @@ def neighbor_averages(
 def filter_limits(
     norms: Array, errors: Array, thresholds: Array, dim: int
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    r"""Return limits r, c in float32 with: i and j are no neighbors if fl(<x, y> - c_j) < r_i.
+    r"""Return limits r, c in float32, each of shape (2, B), by which an inner product in float32 decides.
+
+    i and j are no neighbors if :math:`\mathrm{fl}(\langle x, y \rangle - c_{0j}) < r_{0i}`, and neighbors if
+    :math:`\mathrm{fl}(\langle x, y \rangle - c_{1j}) \ge r_{1i}`. In between it cannot tell.
 
     Parameters
     ----------
@@ -224,30 +227,33 @@ def filter_limits(
     Notes
     -----
     Neighbors have :math:`\langle x, y \rangle \ge r_i + c_j` with :math:`r = (|x|^2 - e - t)/2` and
-    :math:`c = (|y|^2 - e)/2`. Rounding x and y to float32 and d multiply-adds change the inner product by at
-    most :math:`\gamma_{d+2} |x| |y| \le \gamma_{d+2} (|x|^2 + |y|^2) / 2`, where
+    :math:`c = (|y|^2 - e)/2`, and nobody else. Rounding x and y to float32 and d multiply-adds change the inner
+    product by at most :math:`\gamma_{d+2} |x| |y| \le \gamma_{d+2} (|x|^2 + |y|^2) / 2`, where
     :math:`\gamma_k = k u / (1 - k u)` and :math:`u = 2^{-24}` (Higham 2002, section 3.1), plus what underflows:
     less than :math:`2^{-140}` a dimension. So r is lowered by :math:`\gamma_{d+4} |x|^2 / 2` and that, c
     likewise; then both are rounded down to float32. The spare :math:`2u`, and the half unit by which a
     number is rounded down at least, are more than the float64 arithmetic on both sides can err, the subtraction of
-    the center included. The final
-    subtraction rounds, but rounding is monotone: if the exact difference is at least r_i, a float32, so is
-    the rounded one.
+    the center included. The final subtraction rounds, but rounding is monotone: if the exact difference is at
+    least r_i, a float32, so is the rounded one. The limits for sure neighbors are raised instead, and r by one
+    float32 more: a rounded difference above a float32 means an exact one above it.
     """
     slack = (dim + 4) * _ROUNDOFF
-    if slack >= 0.5:  # half a million dimensions and more: nothing can be ruled out
-        return np.full(len(norms), -np.inf, np.float32), np.full(len(norms), -np.inf, np.float32)
+    if slack >= 0.5:  # half a million dimensions and more: nothing can be ruled out, and nobody is sure
+        nothing = np.repeat(np.array([[-np.inf], [np.inf]], np.float32), len(norms), axis=1)
+        return nothing, nothing
     margin = slack / (1 - slack) * norms / 2 + dim * 2.0**-140
+    rows, columns = (norms - errors - thresholds) / 2, (norms - errors) / 2
+    above = np.nextafter(_beyond(rows + margin, np.inf), np.float32(np.inf))
     return (
-        _round_down((norms - errors - thresholds) / 2 - margin),
-        _round_down((norms - errors) / 2 - margin),
+        np.array([_beyond(rows - margin, -np.inf), above]),
+        np.array([_beyond(columns - margin, -np.inf), _beyond(columns + margin, np.inf)]),
     )
 
 
-def _round_down(values: Array) -> npt.NDArray[np.float32]:
-    """Return float32 numbers below the values, by at least half a unit in the last place."""
+def _beyond(values: Array, direction: float) -> npt.NDArray[np.float32]:
+    """Return float32 numbers beyond the values, by at least half a unit in the last place."""
     with np.errstate(over="ignore"):
-        return np.nextafter(values.astype(np.float32), np.float32(-np.inf))
+        return np.nextafter(values.astype(np.float32), np.float32(direction))
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,12 +289,12 @@ class NeighborTest:
 def pack(
     means: Array, center: Array, order: Indices, scale: float, limits: npt.NDArray[np.float32]
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """Return means[order] less the center as panels of single precision, and limits[order], padded alike."""
+    """Return means[order] less the center as panels of single precision, and limits[:, order], padded alike."""
     n_panels = -(-len(order) // WIDTH)
     panels = aligned_zeros(n_panels * WIDTH * means.shape[1], np.float32)
     jit_linear.pack_panels(means, center, order, scale, panels)
-    padded = aligned_zeros(n_panels * WIDTH, np.float32)
-    padded[: len(order)] = limits[order]
+    padded = aligned_zeros(2 * n_panels * WIDTH, np.float32).reshape(2, -1)
+    padded[:, : len(order)] = limits[:, order]
     return panels, padded
 
 
@@ -310,17 +316,17 @@ def sum_neighbors(
     n_bags, dim = means.shape
     panels, row_limits = test.panels(order, test.limits[0])
     column_limits = np.zeros_like(row_limits)
-    column_limits[:n_bags] = test.limits[1][order]
-    n_panels = len(row_limits) // WIDTH
+    column_limits[:, :n_bags] = test.limits[1][:, order]
+    n_panels = row_limits.shape[1] // WIDTH
     sums, counts = np.zeros_like(means), np.zeros(n_bags, np.int64)
     step = min(CACHED, TASK // n_bags) // (dim * WIDTH)
-    step = min(step, spare // (4 * WIDTH * n_panels * n_threads), n_panels // (_GROUPS * n_threads))
+    step = min(step, spare // (8 * WIDTH * n_panels * n_threads), n_panels // (_GROUPS * n_threads))
     starts = range(0, n_panels, max(1, step))
 
     def group(number: int) -> None:
         first = starts[number]
         last = min(first + starts.step, n_panels)
-        masks = np.empty(((last - first) * WIDTH, n_panels), np.uint32)
+        masks = np.empty(((last - first) * WIDTH, n_panels, 2), np.uint32)
         jit_linear.filter_pairs(panels, panels, dim, row_limits, column_limits, first, last, masks)
         rows = order[first * WIDTH : last * WIDTH]
         jit_linear.sum_candidates(

@@ -126,10 +126,9 @@ def test_single_precision_alone_would_be_wrong(rng):
     np.testing.assert_allclose(sums / counts[:, None], averages, rtol=1e-12, atol=1e-13)
 
     def bare_limits(norms, errors, thresholds, dim):
-        return (
-            ((norms - errors - thresholds) / 2).astype(np.float32),
-            ((norms - errors) / 2).astype(np.float32),
-        )
+        rows, columns = (norms - errors - thresholds) / 2, (norms - errors) / 2
+        never = np.full(len(norms), np.inf)
+        return tuple(np.array([limits, never], np.float32) for limits in (rows, columns))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(linear, "filter_limits", bare_limits)
@@ -137,14 +136,39 @@ def test_single_precision_alone_would_be_wrong(rng):
     assert (counts < expected.sum(axis=1)).any()
 
 
+def test_sureness_in_single_precision_alone_would_be_wrong(rng):
+    """Without raising the limits of sure neighbors, some that are just too far away would count."""
+    means = rng.normal(size=(200, 50))
+    errors = np.zeros(200)
+    thresholds = np.sort(((means[:, None] - means) ** 2).sum(axis=-1), axis=1)[:, 20] * (1 - 1e-12)
+    expected, _ = slow_averages(means, errors, thresholds)
+    _, counts = neighbor_sums(means, errors, thresholds)
+    np.testing.assert_array_equal(counts, expected.sum(axis=1))
+
+    def bare_limits(norms, errors, thresholds, dim):
+        limits = filter_limits(norms, errors, thresholds, dim)
+        for found, bare in zip(
+            limits, ((norms - errors - thresholds) / 2, (norms - errors) / 2), strict=True
+        ):
+            found[1] = bare
+        return limits
+
+    filter_limits = linear.filter_limits
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linear, "filter_limits", bare_limits)
+        _, counts = neighbor_sums(means, errors, thresholds)
+    assert (counts > expected.sum(axis=1)).any()
+
+
 def test_the_filter_rules_out_nearly_all_that_are_no_neighbors(rng, monkeypatch):
     """Otherwise the result would be right, and slow."""
-    candidates = []
+    candidates, sure = [], []
 
     def spy(row_panels, panels, dim, row_limits, column_limits, first, last, masks):
         filter_pairs(row_panels, panels, dim, row_limits, column_limits, first, last, masks)
-        bits = np.unpackbits(masks[: 300 - first * linear.WIDTH].view(np.uint8), bitorder="little")
-        candidates.append(int(bits.sum()))
+        for k, found in enumerate((candidates, sure)):
+            outcomes = masks[: 300 - first * linear.WIDTH, :, k].copy()
+            found.append(int(np.unpackbits(outcomes.view(np.uint8)).sum()))
 
     filter_pairs = jit_linear.filter_pairs
     monkeypatch.setattr(jit_linear, "filter_pairs", spy)
@@ -152,7 +176,7 @@ def test_the_filter_rules_out_nearly_all_that_are_no_neighbors(rng, monkeypatch)
     means = centers[rng.integers(10, size=300)] + rng.normal(size=(300, 200)) / 2
     found = neighbor_averages(points(means), 2.6, variance=0.25)
     assert found.counts.sum() > 5000
-    assert found.counts.sum() <= sum(candidates) < 1.01 * found.counts.sum()
+    assert 0.99 * sum(candidates) < sum(sure) <= sum(candidates) < 1.01 * found.counts.sum()
 
 
 def test_threads_and_order_change_no_bit(rng, monkeypatch):

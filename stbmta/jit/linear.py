@@ -2,14 +2,15 @@
 
 The idea. A pair is a candidate unless an inner product in single precision proves that it is too far
 apart: |x - y|^2 <= h exactly when 2 <x, y> >= |x|^2 + |y|^2 - h, and the limits on the right are lowered by
-more than the rounding of the left (:func:`stbmta.linear.filter_limits` has the proof). Candidates are few.
-Each is looked at again in double precision, from differences of coordinates, while its mean is added to
-the average. So the neighbors are those of double precision, at the price of single precision.
+more than the rounding of the left (:func:`stbmta.linear.filter_limits` has the proof). In the same way it
+proves of most neighbors that they are close enough. The few in between are looked at again in double
+precision, from differences of coordinates. So the neighbors are those of double precision, at the price of
+single precision.
 
 The filter. Means stand in panels of WIDTH, ``panels[(p * d + k) * WIDTH + c]``, and serve as rows and as
-columns: eight rows of one panel meet the WIDTH columns of another, with eight accumulators. The outcome
-of WIDTH tests is one integer, ``masks[row, panel]``. Some hundred rows are filtered together, so that
-they stay in the cache while all panels pass by.
+columns: eight rows of one panel meet the WIDTH columns of another, with eight accumulators. The outcomes
+of WIDTH tests are two integers, ``masks[row, panel]``: who may be a neighbor, and who is one for sure. Some
+hundred rows are filtered together, so that they stay in the cache while all panels pass by.
 
 The double precision is on the means as they are; only what is added up, and the panels, are taken less a common
 center. So the B x B tests of :func:`stbmta.neighbors` settle their ties by the same numbers (``settle_ties``).
@@ -23,7 +24,7 @@ The oracle is ``tests/test_linear.py: slow_averages``.
 import numpy as np
 
 from ..theory._jit import compiled
-from .vector import WIDTH, at_least, broadcast, fma, load, subtract, zeros_like
+from .vector import WIDTH, add, at_least, broadcast, fma, load, store, subtract, zeros_like
 
 __all__ = [
     "TILE_ROWS",
@@ -59,10 +60,32 @@ def centered_norms(means, center, norms):
 
 
 @compiled
-def _tile(row_panels, panels, dim, rows, columns, row_limits, row, column_limits, column, masks, at, stride):
+def _outcome(products, possible, sure, row_limits, row, n_rows, masks, at):
+    """Write which columns may be neighbors of a row, and which are so for sure."""
+    masks[at] = at_least(subtract(products, possible), broadcast(row_limits, row))
+    masks[at + 1] = at_least(subtract(products, sure), broadcast(row_limits, n_rows + row))
+
+
+@compiled
+def _tile(
+    row_panels,
+    panels,
+    dim,
+    rows,
+    columns,
+    row_limits,
+    row,
+    n_rows,
+    column_limits,
+    column,
+    n_columns,
+    masks,
+    at,
+    stride,
+):
     """Test eight rows against the columns of a panel: <x, y> - column_limit >= row_limit."""
-    limit = load(column_limits, column)
-    a0 = zeros_like(limit)
+    possible, sure = load(column_limits, column), load(column_limits, n_columns + column)
+    a0 = zeros_like(possible)
     a1, a2, a3, a4, a5, a6, a7 = a0, a0, a0, a0, a0, a0, a0
     for k in range(dim):
         y = load(panels, columns + k * WIDTH)
@@ -75,41 +98,47 @@ def _tile(row_panels, panels, dim, rows, columns, row_limits, row, column_limits
         a5 = fma(broadcast(row_panels, x + 5), y, a5)
         a6 = fma(broadcast(row_panels, x + 6), y, a6)
         a7 = fma(broadcast(row_panels, x + 7), y, a7)
-    masks[at] = at_least(subtract(a0, limit), broadcast(row_limits, row))
-    masks[at + stride] = at_least(subtract(a1, limit), broadcast(row_limits, row + 1))
-    masks[at + 2 * stride] = at_least(subtract(a2, limit), broadcast(row_limits, row + 2))
-    masks[at + 3 * stride] = at_least(subtract(a3, limit), broadcast(row_limits, row + 3))
-    masks[at + 4 * stride] = at_least(subtract(a4, limit), broadcast(row_limits, row + 4))
-    masks[at + 5 * stride] = at_least(subtract(a5, limit), broadcast(row_limits, row + 5))
-    masks[at + 6 * stride] = at_least(subtract(a6, limit), broadcast(row_limits, row + 6))
-    masks[at + 7 * stride] = at_least(subtract(a7, limit), broadcast(row_limits, row + 7))
+    _outcome(a0, possible, sure, row_limits, row, n_rows, masks, at)
+    _outcome(a1, possible, sure, row_limits, row + 1, n_rows, masks, at + stride)
+    _outcome(a2, possible, sure, row_limits, row + 2, n_rows, masks, at + 2 * stride)
+    _outcome(a3, possible, sure, row_limits, row + 3, n_rows, masks, at + 3 * stride)
+    _outcome(a4, possible, sure, row_limits, row + 4, n_rows, masks, at + 4 * stride)
+    _outcome(a5, possible, sure, row_limits, row + 5, n_rows, masks, at + 5 * stride)
+    _outcome(a6, possible, sure, row_limits, row + 6, n_rows, masks, at + 6 * stride)
+    _outcome(a7, possible, sure, row_limits, row + 7, n_rows, masks, at + 7 * stride)
 
 
 @compiled
 def filter_pairs(row_panels, panels, dim, row_limits, column_limits, first, last, masks):
-    """Mark the candidates of the rows of panels first..last.
+    """Mark the candidates of the rows of panels first..last, and those of them that need no second look.
 
     Parameters
     ----------
     row_panels, panels : float32 arrays
         The means as rows and as columns; the same array where all are compared with all.
     dim : int
-    row_limits, column_limits : float32 arrays
+    row_limits, column_limits : float32 arrays of shape (2, rows), (2, columns)
+        For candidates, and for sure neighbors.
     first, last : int
         The panels of rows to do.
-    masks : uint32 array of shape ((last - first) * WIDTH, panels)
-        Bit c of masks[row, p] gets the outcome for column p * WIDTH + c.
+    masks : uint32 array of shape ((last - first) * WIDTH, panels, 2)
+        Bit c of masks[row, p] gets the outcomes for column p * WIDTH + c.
     """
     n_panels = masks.shape[1]
-    flat = masks.reshape(-1)
+    n_rows, n_columns = row_limits.shape[1], column_limits.shape[1]
+    limits_of_rows, limits_of_columns, flat = (
+        row_limits.reshape(-1),
+        column_limits.reshape(-1),
+        masks.reshape(-1),
+    )
     for p in range(n_panels):
         for q in range(first, last):
             for r in range(0, WIDTH, TILE_ROWS):
                 row = q * WIDTH + r
                 _tile(
                     row_panels, panels, dim, q * dim * WIDTH + r, p * dim * WIDTH,
-                    row_limits, row, column_limits, p * WIDTH,
-                    flat, (row - first * WIDTH) * n_panels + p, n_panels,
+                    limits_of_rows, row, n_rows, limits_of_columns, p * WIDTH, n_columns,
+                    flat, 2 * ((row - first * WIDTH) * n_panels + p), 2 * n_panels,
                 )  # fmt: skip
 
 
@@ -136,8 +165,44 @@ def _squared_distance(means, i, j):
 
 
 @compiled
+def _confirm(means, i, columns, errors, threshold, mask, sure, chosen):
+    """Test the candidates of a panel again that are not sure; write the neighbors, and return them as bits too."""
+    kept, n, c = np.uint32(0), 0, 0
+    while mask != 0 and c < len(columns):
+        if mask & np.uint32(1) != 0:
+            j = columns[c]
+            if (
+                sure & np.uint32(1) != 0
+                or _squared_distance(means, i, j) - (errors[i] + errors[j]) <= threshold
+            ):
+                kept |= np.uint32(1) << np.uint32(c)
+                chosen[n] = j
+                n += 1
+        mask, sure, c = mask >> np.uint32(1), sure >> np.uint32(1), c + 1
+    return kept, n
+
+
+@compiled
+def _add_means(flat, center, dim, chosen, n, totals, at):
+    """Add the chosen means less the center to a total, one after the other; a stretch stays in the registers."""
+    k = 0
+    while k + WIDTH <= dim:
+        total, middle = load(totals, at + k), load(center, k)
+        for m in range(n):
+            total = add(total, subtract(load(flat, chosen[m] * dim + k), middle))
+        store(totals, at + k, total)
+        k += WIDTH
+    while k < dim:
+        for m in range(n):
+            totals[at + k] += flat[chosen[m] * dim + k] - center[k]
+        k += 1
+
+
+@compiled
 def sum_candidates(means, center, rows, columns, errors, thresholds, masks, sums, counts):
-    """Test the candidates of some rows again, and add up the neighbors among them, less the center.
+    """Add up the neighbors of some rows, less the center, after a second look at those that need one.
+
+    A panel of columns meets all rows while it is in the cache.
 
     Parameters
     ----------
@@ -147,31 +212,26 @@ def sum_candidates(means, center, rows, columns, errors, thresholds, masks, sums
         The mean at each position of the rows and of the columns.
     errors, thresholds : float64 arrays of shape (B,)
         i and j are neighbors if |x - y|^2 - (errors[i] + errors[j]) <= thresholds[i].
-    masks : uint32 array of shape (rows, panels of columns)
-        The candidates; bits of those that are no neighbors are cleared.
+    masks : uint32 array of shape (rows, panels of columns, 2)
+        The candidates, and who is sure; bits of candidates that are no neighbors are cleared.
     sums : float64 array of shape (B, d)
     counts : int64 array of shape (B,)
         Both are continued: columns may come in several runs.
     """
     dim = means.shape[1]
-    for row in range(len(rows)):
-        i = rows[row]
-        total = sums[i]
-        for p in range(masks.shape[1]):
-            mask = masks[row, p]
-            kept = np.uint32(0)
-            c = 0
-            while mask != 0:
-                if mask & np.uint32(1) != 0 and p * WIDTH + c < len(columns):
-                    j = columns[p * WIDTH + c]
-                    if _squared_distance(means, i, j) - (errors[i] + errors[j]) <= thresholds[i]:
-                        kept |= np.uint32(1) << np.uint32(c)
-                        counts[i] += 1
-                        for k in range(dim):
-                            total[k] += means[j, k] - center[k]
-                mask = mask >> np.uint32(1)
-                c += 1
-            masks[row, p] = kept
+    flat, totals = means.reshape(-1), sums.reshape(-1)
+    chosen = np.empty(WIDTH, np.int64)
+    for p in range(masks.shape[1]):
+        panel = columns[p * WIDTH : (p + 1) * WIDTH]
+        for row in range(len(rows)):
+            if masks[row, p, 0] != 0:
+                i = rows[row]
+                kept, n = _confirm(
+                    means, i, panel, errors, thresholds[i], masks[row, p, 0], masks[row, p, 1], chosen
+                )
+                masks[row, p, 0] = kept
+                counts[i] += n
+                _add_means(flat, center, dim, chosen, n, totals, i * dim)
 
 
 @compiled
@@ -180,7 +240,7 @@ def list_candidates(masks, order, out):
     at = 0
     for row in range(masks.shape[0]):
         for p in range(masks.shape[1]):
-            mask = masks[row, p]
+            mask = masks[row, p, 0]
             c = 0
             while mask != 0:
                 if mask & np.uint32(1) != 0:

@@ -36,7 +36,7 @@ def distributed_sums(client: Any, test: NeighborTest) -> tuple[Array, npt.NDArra
     blocks = [
         client.submit(
             _Block, test.means[run], test.errors[run], test.thresholds[run],
-            test.limits[0][run], test.limits[1][run], pure=False,
+            test.limits[0][:, run], test.limits[1][:, run], pure=False,
         )
         for run in runs
     ]  # fmt: skip
@@ -92,8 +92,8 @@ def _add(
     """Add the neighbors among one block of columns."""
     (n, dim), m = rows.means.shape, len(columns.means)
     panels, limits = pack(columns.means, center, np.arange(m), scale, columns.column_limits)
-    masks = np.empty((len(row_panels[1]), len(limits) // WIDTH), np.uint32)
-    last = len(row_panels[1]) // WIDTH
+    last = row_panels[1].shape[1] // WIDTH
+    masks = np.empty((last * WIDTH, limits.shape[1] // WIDTH, 2), np.uint32)
     jit_linear.filter_pairs(row_panels[0], panels, dim, row_panels[1], limits, 0, last, masks)
     both = np.concatenate([rows.means, columns.means])
     errors = np.concatenate([rows.errors, columns.errors])
