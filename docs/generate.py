@@ -179,6 +179,7 @@ def _statements_page(place_of: dict[str, str]) -> str:
 _RESULTS = {
     "reproduction": "The paper's experiments, repeated",
     "methods": "Methods beyond the paper",
+    "comparison": "Beyond the paper, measured",
     "validation": "Do the bounds hold?",
     "speed": "Speed",
     "scale": "Beyond memory and one machine",

@@ -30,7 +30,7 @@ SCALES = (0.05, 0.1, 0.25, 0.5, 1.0)
 RANKS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Numbers of components in spectral shrinkage."""
 
-_ZETAS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
+_ZETAS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 6.0, np.inf)
 _AGAIN = (0.25, 1.0)
 _AGGREGATIONS = ((0.5, 1.0), (0.5, 4.0), (1.0, 1.0), (2.0, 1.0))
 
@@ -125,7 +125,8 @@ class _Kept:
 
 
 def _stb(apart: _Kept, mse: Array, zeta: float, rows: Indices) -> Array:
-    tests = apart(rows) <= zeta * mse[rows][:, None]
+    limits = np.full(len(rows), np.inf) if zeta == np.inf else zeta * mse[rows]  # also where an error is 0
+    tests = apart(rows) <= limits[:, None]
     return tests / tests.sum(axis=1, keepdims=True)
 
 

@@ -116,7 +116,7 @@ def score(
 
     Notes
     -----
-    The combination minimizes :math:`a' Q a - 2 a' l + \sum_m e_m (k a_m + a_m^2)` with :math:`e_m` the
+    The combination minimizes :math:`a' Q a - 2 a' l + k \sum_m e_m a_m` with :math:`e_m` the
     standard error of the score of method m, and k of :func:`caution`. Heuristic in that the minimum of noisy scores
     is optimistic; the scores themselves are unbiased for bags smaller by a fold. Time a view that of the methods on
     the scored rows and O(M B r rows) for Q, r the number of :func:`stbmta.spectral.coordinates`.
@@ -165,7 +165,7 @@ def score(
     if select:
         a = np.eye(len(names))[int(np.argmin(risk + charges))]
     else:
-        a = _shares(np.asarray(Q) / total, np.asarray(gain) / total, errors, charges)
+        a = _shares(np.asarray(Q) / total, np.asarray(gain) / total, charges)
     return Stacking(
         names=names,
         weights=a,
@@ -192,9 +192,8 @@ def caution(n_scored: int) -> float:
     return float(scipy.special.stdtrit(max(n_scored - 1, 1), level))
 
 
-def _shares(Q: Array, gain: Array, errors: Array, charges: Array) -> Array:
-    # The square of the shares spreads them over methods which do alike.
-    a = minimize_on_simplex(Q + np.diag(errors), charges - 2 * gain)
+def _shares(Q: Array, gain: Array, charges: Array) -> Array:
+    a = minimize_on_simplex(Q, charges - 2 * gain)
     a[a < 1e-3] = 0.0  # not worth the time of computing them
     return a / a.sum()
 
