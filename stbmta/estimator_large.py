@@ -173,7 +173,7 @@ class LargeFit(BagEstimator):
 
     def _tunes(self) -> bool:
         """Tell whether a parameter is to be chosen from the data."""
-        return self.zeta is None or self.gamma is None or (self.gamma == "theory" and self.c is None)
+        return self.zeta is None or self.gamma is None or (isinstance(self.gamma, str) and self.c is None)
 
     def _full_memory(self, bags: Bags, kernel: Kernel) -> float:
         """Return how many bytes a fit by matrices of all pairs takes: to choose parameters, or to estimate."""

@@ -11,6 +11,8 @@ from .kernels import RBF, Laplacian, Linear, Polynomial, Precomputed
 from .linear import neighbor_averages
 from .scale.features import RandomFourier
 from .scale.means import mean_statistics
+from .scale.stream import BagStream
+from .similarity import neighbors
 from .statistics import bag_statistics, cross_statistics
 from .theory.covering import covering_number, covering_profile
 from .truth import known_means
@@ -44,11 +46,12 @@ def warmup() -> float:
                 tune_stb(bags, kernel, rng=0)
             bag_statistics(bags, Precomputed(lambda X, Y: X @ Y.T))
             neighbor_averages(bags, 1.0, keep_neighbors=True)
-            mean_statistics(bags)
+            mean_statistics(BagStream.from_bags(bags))
             mean_statistics(bags, features=RandomFourier.draw(RBF(1.0), 2, 8, rng=0))
     s = bag_statistics(bags)
     aggregation(s)
     water_filling(s)
+    neighbors(s, 1.0)
     neighbor_paths(s, known_means(points[:3]), [1.0])
     many = np.random.default_rng(0).normal(size=(200, 2))  # too many for an exact search
     covering_number(many, 1.0)

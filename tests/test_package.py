@@ -114,8 +114,10 @@ def test_progress_only_on_a_terminal(monkeypatch, capsys):
         advance()
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     with progress.progress_bar("work", 2) as advance:
         advance()
+        time.sleep(0.4)
     out, err = capsys.readouterr()
     assert out == ""
     assert "work" in err
