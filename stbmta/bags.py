@@ -314,7 +314,7 @@ class Bags(BagsContainer):
     def concat(cls, parts: Iterable["Bags"]) -> Self:
         """Put the bags of several collections into one; labels must stay distinct.
 
-        Points keep their rows (:attr:`rows`) where these are distinct: the collections are then parts of one. Otherwise
+        Points keep their rows (``rows``) where these are distinct: the collections are then parts of one. Otherwise
         they are numbered anew, in the order of the result.
 
         Examples
