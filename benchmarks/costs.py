@@ -6,6 +6,7 @@ import sys
 import time
 import tracemalloc
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -80,22 +81,34 @@ except KeyboardInterrupt:
 """
 
 
-def interrupt_delay(n_threads: int, n_points: int = 200_000, dims: tuple[int, ...] = (8, 784, 5000)) -> float:
+def interrupt_delay(
+    n_threads: int,
+    n_points: int = 200_000,
+    dims: tuple[int, ...] = (8, 784, 5000),
+    moments: tuple[float, ...] = (0.3, 1.0, 3.0),
+) -> float:
     """Return the seconds from Ctrl-C to its effect in the middle of long work, the longest of several.
 
-    With many coordinates fewer points are enough for long work; all together have at most 1.6e8 coordinates.
+    It is sent at several moments: points are copied and laid out before kernel values are computed. With many
+    coordinates fewer points are enough for long work; all together have at most 1.6e8 coordinates. Work that ends
+    before the moment comes counts for nothing.
     """
     delays = []
-    for dim in dims:
+    for dim, moment in product(dims, moments):
         n = min(n_points, 160_000_000 // dim)
         code = _INTERRUPTED.format(n=n, dim=dim, n_threads=n_threads)
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             process.stdout.readline()
-            time.sleep(1.0)  # into the compiled code
+            time.sleep(moment)
             sent = time.time()
-            process.send_signal(signal.SIGINT)
-            delays.append(float(process.stdout.readline()) - sent)
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+            answer = process.stdout.readline()
+            if answer:
+                delays.append(float(answer) - sent)
+    if not delays:
+        raise RuntimeError("all work had ended before Ctrl-C was sent; more points are needed.")
     return max(delays)
 
 

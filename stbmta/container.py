@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from .inputs import check_not_empty, describe_bag, require_size
 from .labels import as_labels, check_labels
+from .threads import chunks
 
 __all__ = ["RNG", "BagsContainer", "BagsDescription", "format_bytes"]
 
@@ -293,8 +294,11 @@ class BagsContainer:
     def _take(self, rows_of_bags: list[Array], labels: Array) -> Self:
         sizes = [len(rows) for rows in rows_of_bags]
         rows = np.concatenate(rows_of_bags)
+        points = np.empty((len(rows), self.dim), dtype=self.data.dtype)
+        for first, last in chunks(len(rows), self.dim):  # Ctrl-C is not heard inside one large copy
+            points[first:last] = self.data[rows[first:last]]
         return self._make(
-            self.data[rows],
+            points,
             np.r_[0, np.cumsum(sizes)].astype(np.int64),
             labels,
             self.columns,

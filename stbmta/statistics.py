@@ -16,6 +16,7 @@ from .jit import moments
 from .kernels import Kernel, Linear, Precomputed, as_kernel
 from .memory import available_memory, require_memory
 from .sums import canonical_order, cross_sums, longest_piece, part_sums, whole_sums
+from .threads import chunks
 from .vectors import centered_means, inner_products, measure_far, require_squares
 
 if TYPE_CHECKING:
@@ -334,7 +335,10 @@ def point_diagonal(bags: Bags, kernel: Kernel) -> Array:
     """Return k(x, x) for every point of the bags, (n,)."""
     if isinstance(kernel, Precomputed) and not callable(kernel.values):
         return kernel.values[bags.rows, bags.rows].astype(np.float64)
-    return kernel.diagonal(bags.data.astype(np.float64, copy=False))
+    values = np.empty(len(bags.data))
+    for first, last in chunks(len(values), bags.dim):
+        values[first:last] = kernel.diagonal(bags.data[first:last].astype(np.float64, copy=False))
+    return values
 
 
 def _precision(dtype: npt.DTypeLike) -> np.dtype[Any]:

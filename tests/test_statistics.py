@@ -19,6 +19,7 @@ from stbmta import (
     bag_statistics,
     cross_statistics,
     sums,
+    threads,
     vectors,
 )
 from stbmta.blocks import MATRIX_BLOCK
@@ -131,6 +132,12 @@ def test_threads_blocks_and_order_change_no_bit(kernel, oracle, rng, monkeypatch
     np.testing.assert_array_equal(found.gram, expected.gram[np.ix_(order, order)])
     np.testing.assert_array_equal(found.scatter, expected.scatter[order])
     np.testing.assert_array_equal(found.labels, expected.labels[order])
+    monkeypatch.setattr(threads, "_CHUNK", 40)  # runs of 13 points; bags are cut
+    assert len(threads.chunks(len(bags.data), bags.dim)) > len(bags)
+    np.testing.assert_array_equal(bags[order].data, np.concatenate([bags[i] for i in order]))
+    found = bag_statistics(bags[order], kernel)
+    np.testing.assert_array_equal(found.gram, expected.gram[np.ix_(order, order)])
+    np.testing.assert_array_equal(found.scatter, expected.scatter[order])
 
 
 @given(arrays=ragged(), shift=st.floats(-3, 3), factor=st.floats(0.1, 5))

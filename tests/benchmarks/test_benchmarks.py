@@ -130,7 +130,9 @@ def test_costs(monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ on Windows")
 def test_the_delay_of_an_interrupt_is_found():
-    assert 0 < costs.interrupt_delay(1, 200_000, (8,)) < 30
+    assert 0 < costs.interrupt_delay(1, 200_000, (8,), (0.3,)) < 30
+    with pytest.raises(RuntimeError, match="all work had ended before Ctrl-C was sent"):
+        costs.interrupt_delay(1, 20, (8,), (0.3,))
 
 
 def a_race(work, n_threads=1, **ratios):
