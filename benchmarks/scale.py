@@ -244,7 +244,7 @@ def dask_run(workers: int, n_points: int, dim: int) -> DaskRun:
     )
 
 
-def dask_overhead(n_points: int = 400_000, dim: int = 12) -> list[DaskRun]:
+def dask_overhead(n_points: int = 600_000, dim: int = 12) -> list[DaskRun]:
     """Compare one machine with a cluster of one and of two processes, on a job of about a minute."""
     return [_apart("dask_run", DaskRun, workers, n_points, dim) for workers in (1, 2)]
 
