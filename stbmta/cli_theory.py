@@ -90,14 +90,22 @@ def threshold(
     n_bags = _needed("bags", bags)
     columns: Mapping[str, Sequence[Any]]
     if setting is _Setting.bounded:
+        if tau is not None:
+            raise ValueError("--tau is for Gaussian bags; bounded ones are similar if U < tau sigma^2 / 2.")
         columns = _bounded_thresholds(n_bags, _needed("dim", dim), _needed("size", size), alpha, norm, trace)
+        title = f"Smallest tau, L = {norm:g}, trace = {trace:g}"
+    elif size is not None:
+        raise ValueError("--size is for --setting bounded; the bag size does not matter for Gaussian bags.")
     elif dim is None:
         columns = tables.dimensions(n_bags, (1.0, 0.1) if tau is None else (tau,), alpha).columns
+        title = "Smallest dimension that allows tau"
     elif tau is None:
         columns = tables.thresholds(n_bags, dim, alpha).columns
+        title = "Smallest tau"
     else:
         columns = _zetas(n_bags, dim, alpha, tau)
-    _show(columns, as_json)
+        title = "Thresholds zeta of the tests, and error probabilities of the exact one"
+    _show(columns, as_json, f"{title}, alpha = {alpha:g}")
 
 
 def bound(
@@ -263,12 +271,14 @@ def _bounds(
     return {k: [v if isinstance(v, str) else float(v) for v in column] for k, column in columns.items()}
 
 
-def _show(columns: Mapping[str, Sequence[Any]], as_json: bool) -> None:
-    """Print a table, or one JSON object for each row."""
+def _show(columns: Mapping[str, Sequence[Any]], as_json: bool, title: str = "") -> None:
+    """Print a table below its title, or one JSON object for each row."""
     if as_json:
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         print_json(rows)
         return
     from stbmta.theory._table import format_table
 
+    if title:
+        print(f"{title}\n")
     print(format_table(columns))

@@ -19,9 +19,8 @@ paper is one function, named after what it computes:
 `tables`            printed against exact thresholds
 ==================  ==============================================================================
 
-`statements` lists every statement of the paper with its function and its status; docs/errata.md tells where the paper
-is off. Bounds are factors
-of the naive error; arrays broadcast; scalars give scalars.
+`statements` lists every statement of the paper with its function and its status; docs/errata.md tells where the
+paper is off. Bounds are factors of the naive error; arrays broadcast; scalars give scalars.
 
 Examples
 --------

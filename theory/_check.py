@@ -9,6 +9,9 @@ Floats: TypeAlias = NDArray[np.float64]
 Value: TypeAlias = np.float64 | NDArray[np.float64]
 """What the formulas return: a NumPy scalar for scalars, an array for arrays."""
 
+_SLACK = 1e-6  # what rounding to single precision may do to a Gram matrix, relative to its diagonal
+_ROWS = 256  # of a Gram matrix that are looked at together
+
 
 def real(
     name: str,
@@ -68,11 +71,14 @@ def real(
         if limit is not None:
             accepted = accepted & holds(array, limit)
     if not np.all(accepted):
-        domain = " and ".join(f"{word} {limit:g}" for word, limit, _ in limits if limit is not None)
-        found = f"{array[~accepted].flat[0]:g}"
+        found = array[~accepted].flat[0]
+        words = [f"{word} {limit:g}" for word, limit, _ in limits if limit is not None]
+        if not words or (finite and np.isinf(found)):
+            words.insert(0, "finite")
+        domain = " and ".join(words)
         place = f" at index {tuple(int(k) for k in np.argwhere(~accepted)[0])}" if array.ndim else ""
         advice = f" {hint}" if hint else ""
-        raise ValueError(f"{name} must be {domain or 'finite'}; found {found}{place}.{advice}")
+        raise ValueError(f"{name} must be {domain}; found {found:g}{place}.{advice}")
     return array
 
 
@@ -128,6 +134,34 @@ def points(values: ArrayLike, name: str = "points") -> Floats:
     """Points as rows; one-dimensional arrays are points on the line."""
     array = real(name, values)
     return matrix(name, array[:, np.newaxis] if array.ndim == 1 else array)
+
+
+def gram(values: ArrayLike) -> Floats:
+    """Check inner products of points: a symmetric matrix without negative squared distances, but for rounding."""
+    array = matrix("gram", values)
+    if array.shape[0] != array.shape[1]:
+        raise ValueError(f"gram must be square; found shape {array.shape}.")
+    norms = np.diagonal(array)
+    slack = _SLACK * np.abs(norms).max()
+    for start in range(0, len(array), _ROWS):  # never a second matrix of this size
+        rows, columns = array[start : start + _ROWS], array[:, start : start + _ROWS].T
+        skew = np.abs(rows - columns)
+        if skew.max() > slack:
+            i, j = np.unravel_index(np.argmax(skew), skew.shape)
+            pair = f"{rows[i, j]:g} at {(start + int(i), int(j))} and {columns[i, j]:g} at {(int(j), start + int(i))}"
+            raise ValueError(f"gram must be symmetric; found {pair}.")
+        squares = norms[start : start + _ROWS, np.newaxis] + norms - 2 * rows
+        if squares.min() < -slack:
+            i, j = np.unravel_index(np.argmin(squares), squares.shape)
+            pair = f"{squares[i, j]:g} between {start + int(i)} and {int(j)}"
+            raise ValueError(f"gram must hold inner products; found a squared distance of {pair}.")
+    return array
+
+
+def shape(name: str, array: NDArray[np.generic], wanted: tuple[int, ...]) -> None:
+    """Refuse an array of another shape."""
+    if array.shape != wanted:
+        raise ValueError(f"{name} must have shape {wanted}; found {array.shape}.")
 
 
 def radius(value: ArrayLike) -> float:

@@ -5,6 +5,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import brentq
 
+from ._check import Floats
+
+_MIDDLE = 0.5
+
 
 def positive_root(function: Callable[[float], float], guess: float) -> float:
     """Root on (0, inf) of a function that changes sign once.
@@ -41,3 +45,65 @@ def positive_root(function: Callable[[float], float], guess: float) -> float:
         at_low, at_high = on_log_scale(low), on_log_scale(high)
         reach *= 2
     return float(np.exp(brentq(on_log_scale, low, high, xtol=1e-15, rtol=8.9e-16)))
+
+
+def positive_roots(function: Callable[[Floats, Floats], Floats], guess: Floats) -> Floats:
+    """Roots on (0, inf) of several functions that change sign once, all at a time.
+
+    Parameters
+    ----------
+    function : callable
+        Takes numbers of functions and one positive argument for each, both of shape (n,), and returns their values.
+    guess : ndarray of shape (m,)
+        Where to start, one a function.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        As `positive_root`.
+
+    Notes
+    -----
+    Chandrupatla's method (1997): inverse quadratic interpolation where it is safe, else bisection.
+
+    Examples
+    --------
+    >>> wanted = np.array([2.0, 9.0])
+    >>> positive_roots(lambda k, x: x**2 - wanted[k], guess=np.array([10.0, 10.0])).round(12)
+    array([1.41421356, 3.        ])
+    """
+    a, b = np.log(guess), np.log(guess)
+    at_a = function(np.arange(len(a)), guess)
+    at_b = at_a.copy()
+    reach = 0.1
+    while len(k := np.flatnonzero(np.sign(at_a) == np.sign(at_b))) and reach < 300:
+        a[k], b[k] = a[k] - reach, b[k] + reach
+        at_a[k], at_b[k] = function(k, np.exp(a[k])), function(k, np.exp(b[k]))
+        reach *= 2
+    found = np.full(len(a), np.nan)
+    k = np.flatnonzero(np.sign(at_a) != np.sign(at_b))
+    a, b, at_a, at_b = a[k], b[k], at_a[k], at_b[k]
+    share = np.full(len(k), _MIDDLE)  # of the way from a to b
+    while len(k):
+        x = a + share * (b - a)
+        at_x = function(k, np.exp(x))
+        beyond = np.sign(at_x) == np.sign(at_a)
+        c, at_c = np.where(beyond, a, b), np.where(beyond, at_a, at_b)
+        b, at_b = np.where(beyond, b, a), np.where(beyond, at_b, at_a)
+        a, at_a = x, at_x
+        found[k] = np.where(np.abs(at_a) < np.abs(at_b), a, b)
+        least = 4 * np.spacing(1 + np.abs(b)) / np.abs(b - a)
+        on = least < _MIDDLE
+        k, a, b, c, at_a, at_b, at_c, least = (v[on] for v in (k, a, b, c, at_a, at_b, at_c, least))
+        share = _share(a, b, c, at_a, at_b, at_c).clip(least, 1 - least)
+    return np.exp(found)
+
+
+def _share(a: Floats, b: Floats, c: Floats, at_a: Floats, at_b: Floats, at_c: Floats) -> Floats:
+    """How far from a toward b to go next, by three points of which a and b have the root between them."""
+    with np.errstate(all="ignore"):
+        xi, phi = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)
+        quadratic = at_a / (at_b - at_a) * at_c / (at_b - at_c)
+        quadratic += (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b)
+        safe = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)
+    return np.where(safe, quadratic, _MIDDLE)

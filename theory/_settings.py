@@ -97,7 +97,7 @@ class GaussianExact:
 
         if not self.same_data or np.isnan(tests) or excess(tests) <= ROUNDING * tau:
             return tests
-        return positive_root(excess, tests)
+        return positive_root(excess, tests) if tau > 0 else float("nan")
 
     def n(self, tau: float, n_bags: float, dim: float, alpha: float) -> float:
         return float(self.least_n)

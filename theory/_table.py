@@ -59,13 +59,15 @@ def format_value(value: Any) -> str:
     return f"{number:,.0f}" if number == round(number) else f"{number:,.1f}"
 
 
-def format_table(columns: Mapping[str, Sequence[Any]]) -> str:
+def format_table(columns: Mapping[str, Sequence[Any]], width: int | None = None) -> str:
     """Align columns: text to the left, numbers to the right.
 
     Parameters
     ----------
     columns : mapping of str to sequence
         All of one length.
+    width : int, optional
+        Columns that do not fit into lines of so many characters follow below, behind the first column once more.
 
     Returns
     -------
@@ -79,15 +81,37 @@ def format_table(columns: Mapping[str, Sequence[Any]]) -> str:
     ----  -----
     a         1
     bb     0.25
+    >>> print(format_table({"name": ["a"], "x": [1.0], "y": [2.0]}, width=7))
+    name  x
+    ----  -
+    a     1
+    <BLANKLINE>
+    name  y
+    ----  -
+    a     2
     """
     cells = {name: [format_value(v) for v in values] for name, values in columns.items()}
     widths = {name: max(map(len, [name, *column])) for name, column in cells.items()}
     left = {name: any(isinstance(v, str) for v in values) for name, values in columns.items()}
 
-    def line(texts: Mapping[str, str]) -> str:
-        padded = (t.ljust(widths[k]) if left[k] else t.rjust(widths[k]) for k, t in texts.items())
-        return "  ".join(padded).rstrip()
+    def table(names: Sequence[str]) -> str:
+        rows = zip(*(cells[k] for k in names), strict=True)
+        lines = [names, ["-" * widths[k] for k in names], *rows]
+        return "\n".join("  ".join(map(aligned, names, texts)).rstrip() for texts in lines)
 
-    rows = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
-    rule = {name: "-" * width for name, width in widths.items()}
-    return "\n".join(line(texts) for texts in [{name: name for name in cells}, rule, *rows])
+    def aligned(name: str, text: str) -> str:
+        return text.ljust(widths[name]) if left[name] else text.rjust(widths[name])
+
+    pieces = [list(cells)] if width is None else _pieces(widths, width)
+    return "\n\n".join(map(table, pieces))
+
+
+def _pieces(widths: Mapping[str, int], room: int) -> list[list[str]]:
+    """Share out columns among tables that are not too wide, each with the first column in front."""
+    first, *others = widths
+    pieces = [[first]]
+    for name in others:
+        if len(pieces[-1]) > 1 and sum(widths[k] + 2 for k in (*pieces[-1], name)) - 2 > room:
+            pieces.append([first])
+        pieces[-1].append(name)
+    return pieces

@@ -1,15 +1,19 @@
 """Simultaneous confidence bounds for the distances of all pairs of means (Gaussian setting)."""
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from . import _check as check
 from . import laws
-from ._check import Value
-from ._roots import positive_root
-from .exact import Correction, Family, pair_log_level
+from ._check import Floats, Value
+from ._levels import Correction, Family, pair_log_level
+from ._roots import positive_roots
 
 __all__ = ["lower_tau", "upper_tau"]
+
+Indices = NDArray[np.int64]
+
+_AT_ONCE = 4096  # the laws hold some hundred numbers for each
 
 
 def upper_tau(
@@ -78,12 +82,23 @@ def lower_tau(
     return _confidence_tau(check.size("zeta", zeta), check.dim(dim), log_p, True)[()]
 
 
-@np.vectorize(otypes=[float])
-def _confidence_tau(zeta: float, dim: float, log_p: float, upper: bool) -> float:
+def _confidence_tau(zeta: Value, dim: Value, log_p: Value, upper: bool) -> Floats:
     """Where the tail beyond an observed zeta has the log-probability log_p, as a function of tau."""
+    zeta, dim, log_p = np.broadcast_arrays(zeta, dim, log_p)
     tail = laws.chi_square_logsf if upper else laws.chi_square_logcdf
-    threshold = zeta * dim / 2
-    if (tail(threshold, dim) >= log_p) == upper:
-        return 0.0
-    guess = abs(zeta - 2) + 1 / np.sqrt(dim)
-    return positive_root(lambda tau: float(tail(threshold, dim, tau * dim / 2)) - log_p, guess)
+    tau = np.zeros(zeta.shape)
+    positive = np.flatnonzero((tail(zeta * dim / 2, dim) >= log_p) != upper)
+    for start in range(0, len(positive), _AT_ONCE):
+        some = positive[start : start + _AT_ONCE]
+        tau.flat[some] = _positive_tau(zeta.flat[some], dim.flat[some], log_p.flat[some], upper)
+    return tau
+
+
+def _positive_tau(zeta: Floats, dim: Floats, log_p: Floats, upper: bool) -> Floats:
+    tail = laws.chi_square_logsf if upper else laws.chi_square_logcdf
+
+    def excess(k: Indices, tau: Floats) -> Floats:
+        return np.asarray(tail(zeta[k] * dim[k] / 2, dim[k], tau * dim[k] / 2)) - log_p[k]
+
+    guess = np.abs(zeta - 2) + 1 / np.sqrt(dim)
+    return positive_roots(excess, guess)

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 SMALL = 30  # points up to which both ends are sought by integer programming
-# Candidates of that search, half a second of work; 15 points never have more, nor 30 in three dimensions.
+# Candidates of that search, a second of work; 15 points never have more, nor 30 in three dimensions.
 MOST_BALLS = 40_000
 
 _TIES = 1 + 1e-12  # points at exactly the radius are covered, whatever the rounding of squares
@@ -142,7 +142,7 @@ def covering_number(
     Small sets have the exact ends that `exact_covering_number` finds, by integer programming. For others the upper end
     is a greedy set cover, the lower end a greedy packing from the outside in. Time at most O(B^2 d), O(B d) times the
     number of balls for structured sets; memory O(B) beyond one copy of the points. 20,000 points in dimension 100
-    take about a second, 12 if no two share a ball; a small set takes at most half a second.
+    take about a second, 12 if no two share a ball; a small set takes a second or two at most.
 
     Examples
     --------
@@ -205,9 +205,7 @@ def covering_number_gram(
     >>> covering_number_gram(x @ x.T, radius=1.0).upper
     2
     """
-    data, size = check.matrix("gram", gram), check.radius(radius)
-    if data.shape[0] != data.shape[1]:
-        raise ValueError(f"gram must be square; found shape {data.shape}.")
+    data, size = check.gram(gram), check.radius(radius)
     offsets = np.zeros(len(data)) if naive_mse is None else _noise(naive_mse, len(data))
     confidence = 1.0 if naive_mse is None else float("nan")
     number = _interval(data, True, offsets, size, size**2 * _TIES, 4 * size**2 * _TIES, confidence)
@@ -277,7 +275,7 @@ def covering_profile(points: ArrayLike, radii: ArrayLike) -> CoveringProfile:
     points : array_like, shape (B, d)
         The means.
     radii : array_like
-        Radii above 0.
+        Radii above 0: a vector, or one number.
 
     Returns
     -------
@@ -294,6 +292,8 @@ def covering_profile(points: ArrayLike, radii: ArrayLike) -> CoveringProfile:
     """
     data = check.points(points)
     sizes = np.atleast_1d(check.size("radii", radii, positive=True))
+    if sizes.ndim > 1 or not sizes.size:
+        raise ValueError(f"radii must be a vector with at least one number; found shape {sizes.shape}.")
     distance = _from_mean(data, False)
     _, gaps = _cover.farthest_first(
         data, False, np.zeros(len(data)), int(np.argmin(distance)), float(sizes.min() ** 2 * _TIES)

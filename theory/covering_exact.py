@@ -62,22 +62,23 @@ def fewest_centers(squares: Floats, limit: float) -> NDArray[np.int64]:
 
 def fewest_balls(squares: Floats, radius: float, dim: int, most: int = _MOST_BALLS) -> int | None:
     """Fewest balls, centered anywhere, that hold all points; None if there are too many candidates."""
-    sets = _circumscribed(squares, radius**2 * _TIES, min(len(squares), dim + 1), most)
+    sets = _circumscribed(squares / radius**2, min(len(squares), dim + 1), most)
     return None if sets is None else len(_fewest_sets(np.unique(sets, axis=0)))
 
 
-def _circumscribed(squares: Floats, limit: float, largest: int, most: int) -> NDArray[np.bool_] | None:
-    """Which points each circumscribed ball within the limit holds, one row for each ball; None for too many.
+def _circumscribed(squares: Floats, largest: int, most: int) -> NDArray[np.bool_] | None:
+    """Which points each circumscribed ball of radius 1 or less holds, one row for each ball; None for too many.
 
-    The center sum_i w_i x_i of the points S has ``D_S w = m 1`` with weights that sum to one, where D holds
+    Distances are in units of the radius, so that the systems are well conditioned whatever the units of the points. The
+    center sum_i w_i x_i of the points S has ``D_S w = m 1`` with weights that sum to one, where D holds
     squared distances; its squared radius is m / 2. A ball through more points is never smaller, so a subset
-    grows only while its ball is within the limit.
+    grows only while its ball is small enough.
     """
-    rows = squares <= limit  # a larger ball around each point
+    rows = squares <= _TIES  # a larger ball around each point
     subsets = np.arange(len(squares))[:, np.newaxis]
     for size in range(2, largest + 1):
         later = np.arange(len(squares)) > subsets[:, -1:]
-        owners, added = np.nonzero(later & np.all(squares[subsets] <= 4 * limit, axis=1))
+        owners, added = np.nonzero(later & np.all(squares[subsets] <= 4 * _TIES, axis=1))
         if len(rows) + len(owners) > most:
             return None
         subsets = np.column_stack([subsets[owners], added])
@@ -91,10 +92,10 @@ def _circumscribed(squares: Floats, limit: float, largest: int, most: int) -> ND
         right[:, -1] = 1.0
         weights = np.linalg.solve(systems, right[..., np.newaxis])[..., 0]
         square = -weights[:, -1] / 2
-        within = square <= limit
+        within = square <= _TIES
         subsets, weights, square = subsets[within], weights[within, :-1], square[within]
         reach = np.einsum("kij,ki->kj", squares[subsets], weights) - square[:, np.newaxis]
-        rows = np.vstack([rows, reach <= limit])
+        rows = np.vstack([rows, reach <= _TIES])
     return rows
 
 

@@ -71,10 +71,10 @@ def sphere_covering(size: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple
     inside = np.minimum(1 / scaled, 1.0) ** 2
     cap = betainc((dim - 1) / 2, 0.5, inside) / 2
     with np.errstate(divide="ignore"):
-        log_inner = dim * np.log(np.maximum(2 * scaled - 1, 0.0))
         log_lower = -np.log(cap)
-    log_outer = dim * np.log1p(2 * scaled)
-    log_upper = log_outer + np.log1p(-np.exp(log_inner - log_outer))
+    # The outer ball over the inner one, as a logarithm: thin shells are not a difference of large numbers.
+    shell = dim * np.log1p(2 / np.where(one, 1.0, 2 * scaled - 1))
+    log_upper = dim * np.log1p(2 * scaled) + np.log(-np.expm1(-shell))
     return _at_least(one, log_lower), _at_most(one, log_upper)
 
 

@@ -38,9 +38,8 @@ __all__ = [
     "u_variance",
 ]
 
-_ROUNDING = (
-    1e-10  # what a covariance may miss in symmetry, or have below zero, of its largest entry or eigenvalue
-)
+# What a covariance may miss in symmetry, or have below zero, of its largest entry or eigenvalue.
+_ROUNDING = 1e-10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,9 +60,12 @@ def shrinkage_weights(neighbors: ArrayLike, gamma: ArrayLike) -> Floats:
     array([[0.75, 0.25],
            [0.  , 1.  ]])
     """
-    tests = np.array(neighbors, dtype=bool)
+    tests = check.matrix("neighbors", neighbors) != 0
+    check.shape("neighbors", tests, (len(tests), len(tests)))
     np.fill_diagonal(tests, True)
     kept = check.real("gamma", gamma, at_least=0, at_most=1)[..., np.newaxis]
+    if kept.ndim > 1:
+        check.shape("gamma", kept[..., 0], (len(tests),))
     return kept * np.eye(len(tests)) + (1 - kept) * tests / tests.sum(axis=1, keepdims=True)
 
 
@@ -77,7 +80,7 @@ def exact_mse(weights: ArrayLike, means: ArrayLike, naive_mse: ArrayLike) -> Flo
     weights : array_like, shape (B, B)
         Independent of the bags, as when the tests ran on other data.
     means : array_like, shape (B, d)
-        The true means.
+        The true means; a one-dimensional array is d = 1.
     naive_mse : array_like, shape (B,) or scalar
         Errors s_j^2 of the naive means.
 
@@ -91,9 +94,13 @@ def exact_mse(weights: ArrayLike, means: ArrayLike, naive_mse: ArrayLike) -> Flo
     >>> exact_mse([[0.5, 0.5], [0, 1]], means=[[0.0], [1.0]], naive_mse=2.0)
     array([1.25, 2.  ])
     """
-    w, mu = np.asarray(weights, float), np.asarray(means, float)
+    w, mu = check.matrix("weights", weights), check.points(means, "means")
+    check.shape("weights", w, (len(mu), len(mu)))
+    each = check.size("naive_mse", naive_mse)
+    if each.ndim:
+        check.shape("naive_mse", each, (len(mu),))
     bias = w @ mu - mu
-    return (bias**2).sum(axis=1) + (w**2 * check.size("naive_mse", naive_mse)).sum(axis=1)
+    return (bias**2).sum(axis=1) + (w**2 * each).sum(axis=1)
 
 
 def squared_error(weights: ArrayLike, naive: ArrayLike, means: ArrayLike) -> Floats:
@@ -101,14 +108,14 @@ def squared_error(weights: ArrayLike, naive: ArrayLike, means: ArrayLike) -> Flo
 
     Parameters
     ----------
-    weights : array_like, shape (B, B)
-        Any weights; they may depend on the same data.
-    naive, means : array_like, shape (B, d)
-        Naive and true means.
+    weights : array_like, shape (K, B)
+        Any weights; they may depend on the same data. K = B unless the errors of only some bags are wanted.
+    naive, means : array_like, shape (B, d) and (K, d)
+        Naive means, and the true means of the rows; one-dimensional arrays are d = 1.
 
     Returns
     -------
-    ndarray, shape (B,)
+    ndarray, shape (K,)
         Error of each estimate on these data.
 
     Examples
@@ -116,7 +123,14 @@ def squared_error(weights: ArrayLike, naive: ArrayLike, means: ArrayLike) -> Flo
     >>> squared_error([[0.5, 0.5], [0, 1]], naive=[[0.0], [2.0]], means=[[0.0], [1.0]])
     array([1., 1.])
     """
-    error = np.asarray(weights, float) @ np.asarray(naive, float) - np.asarray(means, float)
+    w, start, mu = (
+        check.matrix("weights", weights),
+        check.points(naive, "naive"),
+        check.points(means, "means"),
+    )
+    check.shape("weights", w, (len(mu), len(start)))
+    check.shape("means", mu, (len(mu), start.shape[1]))
+    error = w @ start - mu
     return (error**2).sum(axis=1)
 
 
@@ -126,7 +140,7 @@ def gram_distance(means: ArrayLike, estimates: ArrayLike) -> float:
     Parameters
     ----------
     means, estimates : array_like, shape (B, d)
-        True means and their estimates.
+        True means and their estimates; one-dimensional arrays are d = 1.
 
     Returns
     -------
@@ -138,7 +152,8 @@ def gram_distance(means: ArrayLike, estimates: ArrayLike) -> float:
     >>> gram_distance([[1.0], [0.0]], [[0.5], [0.0]])
     0.140625
     """
-    a, b = np.asarray(means, float), np.asarray(estimates, float)
+    a, b = check.points(means, "means"), check.points(estimates, "estimates")
+    check.shape("estimates", b, a.shape)
     return float((((a @ a.T - b @ b.T) / len(a)) ** 2).sum())
 
 
@@ -164,4 +179,6 @@ def gram_bound(squared_errors: ArrayLike, L: ArrayLike) -> Value:
     0.5
     """
     errors = np.atleast_1d(check.size("squared_errors", squared_errors))
+    if not errors.shape[-1]:
+        raise ValueError(f"squared_errors must hold at least one bag; found shape {errors.shape}.")
     return 4 * check.size("L", L) ** 2 * errors.mean(axis=-1)

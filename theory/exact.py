@@ -5,8 +5,6 @@ with d degrees of freedom and noncentrality ``tau d / 2``; the test accepts when
 distribution function falls with tau, so the worst pairs are those on the boundary.
 """
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri_exp
@@ -14,6 +12,7 @@ from scipy.special import ndtri_exp
 from . import _check as check
 from . import laws
 from ._check import Value
+from ._levels import Correction, Family, number_of_tests, pair_log_level, sidak_log_level
 from ._roots import positive_root
 from .events import EventProbabilities
 
@@ -32,69 +31,7 @@ __all__ = [
     "pair_log_level",
 ]
 
-Family = Literal["all", "task"]
-Correction = Literal["bonferroni", "sidak"]
-
 NORMAL_LIMIT = 1e22  # in higher dimension the normal limit has more digits than the laws
-
-
-def number_of_tests(n_bags: ArrayLike, family: Family = "all") -> Value:
-    """How many tests share the error probability: ``B (B - 1) / 2`` pairs, or B - 1 for one task.
-
-    Parameters
-    ----------
-    n_bags : array_like
-        B, at least 2.
-    family : {"all", "task"}
-        Control all pairs at once, or only the pairs of one bag.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> float(number_of_tests(100)), float(number_of_tests(100, "task"))
-    (4950.0, 99.0)
-    """
-    bags = check.n_bags(n_bags, at_least=2)
-    if family not in ("all", "task"):
-        raise ValueError(f"family must be 'all' or 'task'; found {family!r}.")
-    return bags * (bags - 1) / 2 if family == "all" else bags - 1
-
-
-def pair_log_level(
-    n_bags: ArrayLike, alpha: ArrayLike, *, family: Family = "all", correction: Correction = "bonferroni"
-) -> Value:
-    """Logarithm of the level of a single test that keeps the family below alpha.
-
-    Parameters
-    ----------
-    n_bags : array_like
-        B, at least 2.
-    alpha : array_like
-        Probability of any error in the family.
-    family : {"all", "task"}
-        See `number_of_tests`.
-    correction : {"bonferroni", "sidak"}
-        ``alpha / M``, valid under any dependence; or ``1 - (1 - alpha)^(1/M)``, valid for missed
-        pairs of equal means by the Gaussian correlation inequality. They hardly differ.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> round(float(np.exp(pair_log_level(100, 0.05)) * 4950), 12)
-    0.05
-    """
-    alpha, tests = check.alpha(alpha), number_of_tests(n_bags, family)
-    if correction == "bonferroni":
-        return np.log(alpha) - np.log(tests)
-    if correction == "sidak":
-        return np.log(-np.expm1(np.log1p(-alpha) / tests))
-    raise ValueError(f"correction must be 'bonferroni' or 'sidak'; found {correction!r}.")
 
 
 def exact_zeta(
@@ -237,27 +174,32 @@ def exact_log_level(tau: ArrayLike, dim: ArrayLike, ratio: ArrayLike = 1 / 3) ->
     >>> round(float(exact_log_level(tau, dim=1000) / level), 9)
     1.0
     """
-    tau = check.real("tau", tau, above=0)
+    tau = check.tau(tau)
     ratio = check.real("ratio", ratio, at_least=0, below=1, hint="It is tau' / tau.")
     return _smallest_log_level(tau, check.dim(dim), ratio)[()]
 
 
 def exact_dim(
-    tau: ArrayLike, n_bags: ArrayLike, alpha: ArrayLike, ratio: ArrayLike = 1 / 3, *, family: Family = "all"
+    tau: ArrayLike,
+    n_bags: ArrayLike,
+    alpha: ArrayLike,
+    ratio: ArrayLike = 1 / 3,
+    *,
+    family: Family = "all",
+    correction: Correction = "bonferroni",
 ) -> Value:
     """Smallest dimension, a real number, in which `exact_tau` does not exceed tau.
 
     Parameters
     ----------
-    tau : array_like
-        Above 0.
-    n_bags, alpha, ratio, family
+    tau, n_bags, alpha, ratio, family, correction
         As in `exact_tau`.
 
     Returns
     -------
     float or ndarray
-        About ``32 z^2 / ((1 - ratio) tau)^2`` for small tau. At least 1; infinite beyond the largest double.
+        About ``32 z^2 / ((1 - ratio) tau)^2`` for small tau. At least 1; infinite for tau = 0 and beyond the
+        largest double.
 
     Examples
     --------
@@ -265,8 +207,8 @@ def exact_dim(
     2151
     """
     ratio = check.real("ratio", ratio, at_least=0, below=1, hint="It is tau' / tau.")
-    log_p = pair_log_level(n_bags, alpha, family=family)
-    return _smallest_dim(check.real("tau", tau, above=0), log_p, ratio)[()]
+    log_p = pair_log_level(n_bags, alpha, family=family, correction=correction)
+    return _smallest_dim(check.tau(tau), log_p, ratio)[()]
 
 
 def exact_inner(n_bags: ArrayLike, dim: ArrayLike, alpha: ArrayLike) -> Value:
@@ -311,7 +253,7 @@ def exact_norm(n_bags: ArrayLike, dim: ArrayLike, alpha: ArrayLike) -> Value:
     0.0147
     """
     alpha, bags, dim = check.alpha(alpha), check.n_bags(n_bags), check.dim(dim)
-    log_p = np.log(-np.expm1(np.log1p(-alpha) / bags))
+    log_p = sidak_log_level(alpha, bags)
     return np.maximum(laws.chi_square_quantile(log_p, dim, upper=True)[1], 0.0) / dim
 
 
@@ -388,7 +330,7 @@ def _smallest_dim(tau: float, log_p: float, ratio: float) -> float:
     if excess(1.0) <= 0:
         return 1.0
     z = float(ndtri_exp(log_p))
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", divide="ignore"):
         guess = 8 * (z * (np.sqrt(1 + tau) + np.sqrt(1 + ratio * tau)) / ((1 - ratio) * tau)) ** 2
     if guess > NORMAL_LIMIT:
         return float(guess)

@@ -135,7 +135,8 @@ def solve(
     -------
     float
         The missing number, a real one: round dimensions up and numbers of bags down. nan with a `NoSolutionWarning`
-        if the guarantee is impossible. alpha = 0 and n_bags = inf mean that any will do.
+        if the guarantee is impossible. alpha = 0 and n_bags = inf mean that any will do, and so does tau = 0, which
+        happens for two bags and alpha of one half or more.
 
     Notes
     -----
@@ -232,7 +233,7 @@ def _check_domains(given: dict[str, Any], least_n: int) -> None:
         "dim": {"at_least": 1, "finite": False},
         "n": {"at_least": least_n, "finite": False, "hint": "The tests need that many points in a bag."},
         "alpha": {"above": 0, "below": 1},
-        "tau": {"above": 0},
+        "tau": {"at_least": 0},
         "covering_ratio": {
             "above": 0,
             "at_most": 1,

@@ -26,7 +26,8 @@ def rows(*arguments):
 
 def test_thresholds_over_bags_and_dimensions():
     table = run("threshold", "--bags", 100, "--bags", 2000, "--dim", 1000, "--dim", 1e5)
-    lines = table.splitlines()
+    title, empty, *lines = table.splitlines()
+    assert (title, empty) == ("Smallest tau, alpha = 0.05", "")
     assert lines[0].split() == ["bags", "dim", "printed", "exact", "equal", "means", "one", "task", "gain"]
     assert lines[2].split() == ["100", "1,000", "12.21", "1.635", "0.902", "1.167", "7.466"]
     assert len(lines) == 6
@@ -43,14 +44,18 @@ def test_smallest_dimensions():
         (0.1, 1220608, 139494),
     ]
     assert rows("threshold", "--bags", 100, "--tau", 0.5)[0]["tau"] == 0.5
+    assert run("threshold", "--bags", 9).startswith(
+        "Smallest dimension that allows tau, alpha = 0.05\n\nbags"
+    )
 
 
 def test_thresholds_at_the_ends_of_their_range():
     """Nothing needed is 0, and an infinite gain; no number large enough is infinite, and no gain at all."""
     (row,) = rows("threshold", "--bags", 2, "--dim", 50, "--alpha", 0.9)
     assert (row["exact"], row["gain"]) == (0, "inf")
-    (row,) = rows("threshold", "--bags", 100, "--tau", 1e-200)
-    assert (row["printed"], row["exact"], row["gain"]) == ("inf", "inf", None)
+    for tau in (1e-200, 0):
+        (row,) = rows("threshold", "--bags", 100, "--tau", tau)
+        assert (row["printed"], row["exact"], row["gain"]) == ("inf", "inf", None)
 
 
 def test_thresholds_of_the_test_for_a_tau():
@@ -147,7 +152,9 @@ def test_plans_are_tables_and_say_why_there_is_none():
         (("bound", "--tau", "0.1", "--covering", "3"), "needs both --covering and --bags"),
         (("bound", "--tau", "-1", "--neighbors", "3"), "tau must be at least 0"),
         (("bound", "--tau", "0.1", "--covering", "11", "--bags", "10"), "covering must be at most n_bags"),
-        (("threshold", "--bags", "100", "--tau", "0"), "tau must be above 0; found 0"),
+        (("threshold", "--bags", "100", "--tau", "-1"), "tau must be at least 0; found -1"),
+        (("threshold", "--bags", "100", "--dim", "9", "--size", "5"), "--size is for --setting bounded"),
+        ((*BOUNDED, "--size", "50", "--tau", "0.5"), "--tau is for Gaussian bags"),
         ((*BOUNDED, "--size", "0"), "size must be at least 2; found 0"),
         ((*BOUNDED, "--size", "-5"), "size must be at least 2; found -5"),
         ((*BOUNDED, "--size", "50", "--size", "1"), "size must be at least 2; found 1"),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from stbmta.theory.covering import exact_covering_number
+from stbmta.theory.covering import covering_number, covering_number_gram, exact_covering_number
 
 
 def smallest_cover(points, radius):
@@ -47,6 +47,18 @@ def test_a_ball_around_a_point_ends_at_its_radius():
     pair = np.array([[0.0, 0.0], [0.0, 3.0]])
     for radius, number in ((3.0 * (1 + 1e-8), 1), (3.0, 1), (3.0 * (1 - 1e-8), 2)):
         assert exact_covering_number(pair, radius, anywhere=False) == number
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-3, 1e3, 1e9])
+def test_the_units_of_the_points_do_not_matter(unit):
+    """One ball holds this triangle, whether it is measured in nanometers or in light years."""
+    triangle = unit * np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 1.7]])
+    assert exact_covering_number(triangle, 1.2 * unit) == 1
+    number = covering_number(triangle, 1.2 * unit)
+    assert (number.lower, number.upper) == (1, 3)
+    assert covering_number(triangle, 1.2 * unit, centers="anywhere").upper == 1
+    centered = triangle - triangle.mean(axis=0)
+    assert covering_number_gram(centered @ centered.T, 1.2 * unit).lower == 1
 
 
 def test_too_many_candidates_are_refused_only_then():

@@ -1,5 +1,6 @@
 """Closed-form covering numbers against volumes, against points drawn from the sets, and in extreme dimensions."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 from scipy.special import comb, gamma
@@ -36,6 +37,17 @@ def test_spheres_by_surface_and_shell():
     assert sphere_covering(1.0, 2, 1.0 - 1e-9) == (3, 8)
     with pytest.raises(ValueError, match="dim must be at least 2"):
         sphere_covering(1.0, 1, 0.5)
+
+
+@pytest.mark.parametrize("ratio", [1e3, 1e9, 1e18])
+@pytest.mark.parametrize("dim", [2, 3, 7])
+def test_thin_shells_have_all_digits(ratio, dim):
+    """The difference of two balls that agree in all digits."""
+    lower, upper = sphere_covering(ratio, dim, 1.0)
+    with mp.workdps(400):
+        shell = (2 * mp.mpf(ratio) + 1) ** dim - (2 * mp.mpf(ratio) - 1) ** dim
+    assert 0 <= upper / shell - 1 < 1e-11 or abs(upper - shell) < 1
+    assert lower < upper
 
 
 def test_cubes_by_volume_and_grid():

@@ -5,7 +5,7 @@ import pytest
 
 from stbmta.theory import _check as check
 from stbmta.theory import bounded, confidence, exact, gaussian, laws, pvalues, sharp, tables, theorems
-from stbmta.theory._roots import positive_root
+from stbmta.theory._roots import positive_root, positive_roots
 from stbmta.theory._table import Tabular, format_table, format_value
 
 BAGS = np.array([2.0, 1e3, 1e12])[:, None, None]
@@ -68,6 +68,34 @@ def test_no_root_is_nan_and_far_ones_are_not_sought_for_ever():
     assert np.isnan(positive_root(lambda x: np.log(x) - 900.0, 1.0))
 
 
+def test_many_roots_at_once_are_those_found_one_by_one():
+    targets = np.array([1e-100, 2.5e-3, 1.0, 7.0, 1e40])
+    signs = np.array([1, -1, 1, -1, 1])
+
+    def functions(k, x):
+        return signs[k] * np.tanh(np.log(x) - np.log(targets[k]))
+
+    guess = np.array([1.0, 1.0, 1.0, 3.0, 1e39])
+    found = positive_roots(functions, guess)
+    one = [positive_root(lambda x, k=k: float(functions(k, x)), guess[k]) for k in range(5)]
+    np.testing.assert_allclose(found, targets, rtol=1e-12)
+    np.testing.assert_allclose(found, one, rtol=1e-12)
+    wanted = np.array([900.0, 1.0])
+    far = positive_roots(lambda k, x: np.log(x) - wanted[k], np.ones(2))
+    np.testing.assert_allclose(far, [np.nan, np.e], rtol=1e-14)
+    assert positive_roots(lambda k, x: x, np.ones(0)).shape == (0,)
+
+
+def test_confidence_bounds_of_an_array_are_those_of_its_entries(monkeypatch):
+    zeta = np.array([[0.5, 1.8, 2.05], [2.4, 7.0, 1e6]])
+    for bound in (confidence.upper_tau, confidence.lower_tau):
+        single = [[float(bound(z, 50, 300, 0.1)) for z in row] for row in zeta]
+        np.testing.assert_allclose(bound(zeta, 50, 300, 0.1), single, rtol=1e-12)
+        monkeypatch.setattr(confidence, "_AT_ONCE", 2)
+        np.testing.assert_allclose(bound(zeta, 50, 300, 0.1), single, rtol=1e-12)
+        monkeypatch.undo()
+
+
 def test_numbers_are_checked_one_by_one():
     assert check.real("x", 3).dtype == np.float64
     assert check.real("x", [1, 2]).tolist() == [1.0, 2.0]
@@ -81,6 +109,10 @@ def test_numbers_are_checked_one_by_one():
         ({"value": 5.1, "at_most": 5}, "x must be at most 5; found 5.1"),
         ({"value": 9, "above": 1, "at_most": 5, "hint": "Do this."}, r"x must be above 1 and at most 5; found 9\. Do this\."),
         ({"value": np.nan, "finite": False}, "x must be finite; found nan"),
+        ({"value": [2.0, np.inf], "at_least": 1}, r"x must be finite and at least 1; found inf at index \(1,\)"),
+        ({"value": -np.inf, "at_least": 1}, "x must be finite and at least 1; found -inf"),
+        ({"value": np.nan, "at_least": 1}, "x must be at least 1; found nan"),
+        ({"value": np.inf, "below": 1, "finite": False}, "x must be below 1; found inf"),
         ({"value": "three"}, "x must be a real number or an array of them; found 'three'"),
         ({"value": 1j}, "x must be a real number"),
     ):  # fmt: skip
@@ -111,8 +143,8 @@ def test_numbers_are_checked_one_by_one():
         (lambda p: laws.chi_square_quantile(p, 1, upper=True), -0.1, 0.0, "log_p must be below 0"),
         (lambda x: laws.inner_product_logsf(x, 1), 0, -0.1, "x must be at least 0"),
         (lambda p: laws.inner_product_isf(p, 3), -0.6932, -0.6931, "log_p must be at most -0.693147"),
-        (lambda t: exact.exact_log_level(t, 10), 0.1, 0.0, "tau must be above 0"),
-        (lambda t: exact.exact_dim(t, 10, 0.05), 0.1, 0.0, "tau must be above 0"),
+        (lambda t: exact.exact_log_level(t, 10), 0.0, -0.1, "tau must be at least 0"),
+        (lambda t: exact.exact_dim(t, 10, 0.05), 0.0, -0.1, "tau must be at least 0"),
         (lambda r: exact.exact_log_level(1.0, 10, r), 0.0, 1.0, "ratio must be at least 0 and below 1"),
         (lambda r: exact.exact_dim(1.0, 10, 0.05, r), 0.0, 1.0, "ratio must be at least 0 and below 1"),
         (lambda r: exact.exact_tau(10, 10, 0.05, r), 0.0, -0.1, "ratio must be at least 0 and below 1"),

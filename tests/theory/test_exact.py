@@ -1,5 +1,6 @@
 """Exact Gaussian thresholds: their defining properties, published tables, and the paper's own proposition."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 from scipy import stats
@@ -138,6 +139,27 @@ def test_dimension_and_level_invert_tau():
     assert gaussian.exact_dim(gaussian.exact_tau(10, 1.005, 0.05), 10, 0.05) == pytest.approx(1.005, rel=1e-9)
     task = gaussian.exact_tau(300, 777.5, 0.02, family="task")
     assert gaussian.exact_dim(task, 300, 0.02, family="task") == pytest.approx(777.5, rel=1e-9)
+    sidak = gaussian.exact_tau(300, 777.5, 0.2, correction="sidak")
+    assert gaussian.exact_dim(sidak, 300, 0.2, correction="sidak") == pytest.approx(777.5, rel=1e-9)
+
+
+def test_nothing_can_be_told_from_nothing():
+    """At tau = 0 one error or the other has probability one half, whatever the threshold and the dimension."""
+    np.testing.assert_allclose(gaussian.exact_log_level(0.0, DIMS), np.log(0.5), rtol=1e-9)
+    assert gaussian.exact_dim(0.0, 2, 0.5) == 1
+    assert gaussian.exact_dim(0.0, 2, 0.499) == np.inf
+    assert gaussian.exact_tau(2, DIMS, 0.5).max() == 0
+
+
+@pytest.mark.parametrize("alpha", [5e-324, 1e-300, 1e-9, 0.05, 1 - 1e-15])
+def test_levels_of_single_tests_have_all_digits(alpha):
+    """Also where alpha over the number of pairs is smaller than any double."""
+    for bags in (2, 100, 1e12):
+        level = gaussian.pair_log_level(bags, alpha, correction="sidak")
+        with mp.workdps(60):
+            exactly = mp.log(-mp.expm1(mp.log1p(-mp.mpf(alpha)) * 2 / (mp.mpf(bags) * (bags - 1))))
+            assert abs(level / exactly - 1) < 1e-14
+    assert np.all(np.diff(gaussian.exact_norm([2, 100, 1e12], 50, alpha)) > 0)
 
 
 def test_confidence_bounds_invert_the_thresholds():

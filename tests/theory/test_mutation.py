@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,21 @@ def test_survivors_are_reported(tool, everything):
     assert "No mutant survived." in tool.report([row], [])
 
 
+def test_only_work_counts_for_the_time_limit(tool):
+    with tool.time_limit(0.05):
+        time.sleep(0.2)
+    with pytest.raises(TimeoutError), tool.time_limit(0.05):
+        while True:
+            pass
+
+
+def test_an_unknown_module_is_refused(tool, capsys):
+    with pytest.raises(SystemExit) as refused:
+        tool.main(["nothing"])
+    assert refused.value.code == 2
+    assert "no module nothing in theory/" in capsys.readouterr().err
+
+
 def test_a_sample_is_noticed_and_remembered(tmp_path):
     command = [
         sys.executable,
@@ -119,8 +135,3 @@ def test_a_sample_is_noticed_and_remembered(tmp_path):
     again = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert again.stdout == done.stdout
     assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 2
-    wrong = subprocess.run(
-        [sys.executable, str(SCRIPT), "nothing"], capture_output=True, text=True, check=False
-    )
-    assert wrong.returncode == 2
-    assert "no module nothing in theory/" in wrong.stderr

@@ -86,6 +86,20 @@ def test_smallest_tau_is_that_of_the_setting():
     assert solve(**two, tau=None, theorem="same_data") == gaussian.exact_tau(2, 50, 0.5, same_data=True) > 0
 
 
+def test_two_bags_and_a_level_of_one_half_need_no_radius():
+    """The smallest tau is 0, and a plan with it comes back; otherwise no number makes 0 large enough."""
+    plan = {"n_bags": 2, "dim": 50, "alpha": 0.5, "tau": 0.0, "thresholds": "exact"}
+    assert solve(**plan, covering_ratio=0.5, improvement=None) == 0.5
+    assert solve(**plan, improvement=0.5) == 0.5
+    found = {name: solve(**{**plan, name: None}) for name in ("n_bags", "dim", "alpha", "tau")}
+    assert found == pytest.approx({"n_bags": 2, "dim": 1, "alpha": 0.5, "tau": 0})
+    for name in ("n_bags", "dim", "alpha"):
+        for other in ({"thresholds": "printed"}, {"theorem": "same_data"}):
+            assert f"No {name} makes tau = 0 large enough" in no_solution(**{**plan, **other, name: None})
+        never = {**BOUNDED, "dim": np.inf, "tau": 0.0, name: None}
+        assert f"No {name} makes tau = 0 large enough" in no_solution("bounded", **never)
+
+
 def test_the_improvement_is_that_of_the_theorem():
     tau = float(gaussian.exact_tau(100, 1e6, 0.05))
     common = {**GAUSSIAN, "thresholds": "exact", "covering_ratio": 0.1}
@@ -289,7 +303,7 @@ def test_infinite_sizes_are_limits():
         ({**GAUSSIAN, "n": 0.5, "tau": None}, "n must be at least 1"),
         ({"setting": "bounded", **BOUNDED, "n": 1, "tau": None}, "n must be at least 2; found 1. The tests need"),
         ({**GAUSSIAN, "n_bags": [10, 20], "tau": None}, r"n_bags must be one number; found \[10, 20\]. planning.table"),
-        ({**GAUSSIAN, "tau": 0.0, "covering_ratio": 0.1}, "tau must be above 0"),
+        ({**GAUSSIAN, "tau": -0.005, "covering_ratio": 0.1}, "tau must be at least 0"),
         ({**GAUSSIAN, "covering_ratio": 1.5}, "covering_ratio must be above 0 and at most 1.*over the number of bags"),
         ({**GAUSSIAN, "covering_ratio": 0.0}, "covering_ratio must be above 0"),
         ({**GAUSSIAN, "tau": 0.5, "improvement": 1.0}, "improvement must be below 1"),

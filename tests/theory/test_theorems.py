@@ -151,6 +151,43 @@ def test_weights_and_errors_by_hand():
         errors.shrinkage_weights(neighbors, 1.5)
 
 
+def test_a_vector_of_means_is_one_dimension():
+    weights, means, naive = np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([0.0, 1.0]), np.array([0.0, 2.0])
+    column = means[:, None], naive[:, None]
+    np.testing.assert_array_equal(
+        errors.exact_mse(weights, means, 2.0), errors.exact_mse(weights, column[0], 2.0)
+    )
+    np.testing.assert_array_equal(
+        errors.squared_error(weights, naive, means), errors.squared_error(weights, *column[::-1])
+    )
+    assert (
+        errors.gram_distance([0.0, 1.0], [1.0, 0.0])
+        == errors.gram_distance([[0.0], [1.0]], [[1.0], [0.0]])
+        == 0.5
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: errors.exact_mse([[1.0]], [0.0, np.nan], 1.0), r"means must be finite; found nan at index \(1,\)"),
+        (lambda: errors.exact_mse(np.eye(3), [0.0, 1.0], 1.0), r"weights must have shape \(2, 2\); found \(3, 3\)"),
+        (lambda: errors.exact_mse(np.eye(2), [0.0, 1.0], [1.0]), r"naive_mse must have shape \(2,\); found \(1,\)"),
+        (lambda: errors.squared_error(np.eye(2), [0.0, 1.0], [0.0]), r"weights must have shape \(1, 2\)"),
+        (lambda: errors.squared_error(np.eye(2), np.eye(2), [0.0, 1.0]), r"means must have shape \(2, 2\)"),
+        (lambda: errors.gram_distance([0.0, 1.0], [0.0]), r"estimates must have shape \(2, 1\); found \(1, 1\)"),
+        (lambda: errors.gram_bound([], 1.0), r"squared_errors must hold at least one bag; found shape \(0,\)"),
+        (lambda: errors.shrinkage_weights([[1, np.nan], [0, 1]], 0.5), "neighbors must be finite; found nan"),
+        (lambda: errors.shrinkage_weights([[1, 0, 1], [0, 1, 1]], 0.5), r"neighbors must have shape \(2, 2\)"),
+        (lambda: errors.shrinkage_weights([1, 0], 0.5), r"neighbors must be a matrix"),
+        (lambda: errors.shrinkage_weights(np.eye(2), [0.1] * 3), r"gamma must have shape \(2,\); found \(3,\)"),
+    ],
+)  # fmt: skip
+def test_arrays_that_do_not_fit_are_refused_by_name(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
 def test_covering_number_cannot_exceed_the_number_of_bags():
     with pytest.raises(
         ValueError, match=r"covering must be at most n_bags; found 11 for 10 bags.*min\(covering"

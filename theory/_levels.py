@@ -1,0 +1,89 @@
+"""Levels of single tests that keep a family of them below an error probability."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import _check as check
+from ._check import Value
+
+__all__ = ["Correction", "Family", "number_of_tests", "pair_log_level", "sidak_log_level"]
+
+Family = Literal["all", "task"]
+Correction = Literal["bonferroni", "sidak"]
+
+_TINY = 1e-100  # below, 1 - exp(-x) is x, which may underflow
+
+
+def number_of_tests(n_bags: ArrayLike, family: Family = "all") -> Value:
+    """How many tests share the error probability: ``B (B - 1) / 2`` pairs, or B - 1 for one task.
+
+    Parameters
+    ----------
+    n_bags : array_like
+        B, at least 2.
+    family : {"all", "task"}
+        Control all pairs at once, or only the pairs of one bag.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    >>> float(number_of_tests(100)), float(number_of_tests(100, "task"))
+    (4950.0, 99.0)
+    """
+    bags = check.n_bags(n_bags, at_least=2)
+    if family not in ("all", "task"):
+        raise ValueError(f"family must be 'all' or 'task'; found {family!r}.")
+    return bags * (bags - 1) / 2 if family == "all" else bags - 1
+
+
+def pair_log_level(
+    n_bags: ArrayLike, alpha: ArrayLike, *, family: Family = "all", correction: Correction = "bonferroni"
+) -> Value:
+    """Logarithm of the level of a single test that keeps the family below alpha.
+
+    Parameters
+    ----------
+    n_bags : array_like
+        B, at least 2.
+    alpha : array_like
+        Probability of any error in the family.
+    family : {"all", "task"}
+        See `number_of_tests`.
+    correction : {"bonferroni", "sidak"}
+        ``alpha / M``, valid under any dependence; or ``1 - (1 - alpha)^(1/M)``, valid for missed
+        pairs of equal means by the Gaussian correlation inequality. They hardly differ.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    >>> round(float(np.exp(pair_log_level(100, 0.05)) * 4950), 12)
+    0.05
+    """
+    alpha, tests = check.alpha(alpha), number_of_tests(n_bags, family)
+    if correction == "bonferroni":
+        return np.log(alpha) - np.log(tests)
+    if correction == "sidak":
+        return sidak_log_level(alpha, tests)
+    raise ValueError(f"correction must be 'bonferroni' or 'sidak'; found {correction!r}.")
+
+
+def sidak_log_level(alpha: ArrayLike, tests: ArrayLike) -> Value:
+    """``log(1 - (1 - alpha)^(1 / tests))``, also where the power cannot be told from 1.
+
+    Examples
+    --------
+    >>> round(float(np.exp(sidak_log_level(0.19, 2))), 12)
+    0.1
+    """
+    total = -np.log1p(-check.alpha(alpha))
+    each = total / np.asarray(tests, float)
+    with np.errstate(divide="ignore"):
+        return np.where(each > _TINY, np.log(-np.expm1(-each)), np.log(total) - np.log(tests))[()]
