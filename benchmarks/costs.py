@@ -7,6 +7,8 @@ import time
 import tracemalloc
 from dataclasses import asdict, dataclass
 from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -132,6 +134,9 @@ class ColdStart:
     Attributes
     ----------
     import_numba, import_stbmta : float
+    numba_alone : float
+        Import of Numba, and the call of a function of one line that it has in its cache: no package of
+        compiled functions can answer earlier.
     first_statistics : float
         Import, statistics of small bags with the RBF kernel, neighbors, weights.
     import_sklearn : float
@@ -142,6 +147,7 @@ class ColdStart:
 
     import_numba: float
     import_stbmta: float
+    numba_alone: float
     first_statistics: float
     import_sklearn: float
     first_estimator: float
@@ -151,6 +157,13 @@ class ColdStart:
         return {**asdict(self), "import_ratio": self.import_stbmta / self.import_numba}
 
 
+_ALONE = """
+import numba
+@numba.njit(cache=True)
+def twice(x):
+    return 2 * x
+twice(1.0)
+"""
 _BAGS = (
     "import numpy as np; "
     "bags = stbmta.Bags.from_list(list(np.random.default_rng(0).normal(size=(20, 10, 5)))); "
@@ -158,6 +171,7 @@ _BAGS = (
 _FRESH = {
     "import_numba": "import numba",
     "import_stbmta": "import stbmta",
+    "numba_alone": "import alone",
     "first_statistics": "import stbmta; "
     + _BAGS
     + "s = stbmta.bag_statistics(bags, 'rbf'); W = stbmta.weights.stb(stbmta.neighbors(s, 1.0))",
@@ -169,12 +183,19 @@ _FRESH = {
 def cold_start(rounds: int = 5) -> ColdStart:
     """Time fresh processes in turns; the best of several rounds counts."""
     best = dict.fromkeys(_FRESH, float("inf"))
-    for turn in range(rounds + 1):
-        for name, code in _FRESH.items():
-            program = f"import time; start = time.process_time(); {code}; print(time.process_time() - start)"
-            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-            if turn:  # the first turn fills the caches
-                best[name] = min(best[name], float(done.stdout))
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "alone.py").write_text(_ALONE)
+        for turn in range(rounds + 1):
+            for name, code in _FRESH.items():
+                program = (
+                    f"import sys, time; sys.path.append({folder!r}); start = time.process_time(); "
+                    f"{code}; print(time.process_time() - start)"
+                )
+                done = subprocess.run(
+                    [sys.executable, "-c", program], capture_output=True, text=True, check=True
+                )
+                if turn:  # the first turn fills the caches
+                    best[name] = min(best[name], float(done.stdout))
     return ColdStart(**best)
 
 

@@ -168,9 +168,10 @@ def tile_block(
     def block(p0: int, p1: int, q0: int, q1: int, out: Array, corner: Array) -> None:
         room = (int(right.pieces[q1] - right.pieces[q0]) // vector.WIDTH + 2) * vector.WIDTH
         totals = vector.aligned_zeros(together * room).reshape(together, room)
+        partial = vector.aligned_zeros(tiles.SOME_ROWS * vector.WIDTH, tile.dtype)
         tiles.block_sums(
             tile.code, parameters, dim, rows, bias, packed, panels, column_weight, right.pieces, first_column,
-            p0, p1, q0, q1, together, totals, out, corner,
+            p0, p1, q0, q1, together, partial, totals, out, corner,
         )  # fmt: skip
 
     return block

@@ -101,6 +101,14 @@ def _show(found: "Bench") -> None:
             "exponent": [f"{one.fit()[0]:.2f}" for one in found.growth],
         }
         print("Growth of time", format_table(columns), sep="\n", end="\n\n")
+    if found.cold_start is not None:
+        times = found.cold_start.to_dict()
+        del times["import_ratio"]
+        columns = {
+            "fresh process": [name.replace("_", " ") for name in times],
+            "CPU seconds": [f"{value:.2f}" for value in times.values()],
+        }
+        print("Cold start, everything cached", format_table(columns), sep="\n", end="\n\n")
     rows = found.requirements()
     if rows:
         columns = {

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy  # its parts load when first used
 
+from .jit import moments
+
 if TYPE_CHECKING:
     from .bags import Bags
 
@@ -310,8 +312,9 @@ def _choose(bandwidth: Bandwidth, bags: "Bags", metric: Literal["euclidean", "ci
         ends = np.cumsum(bags.sizes[order])
         bag = np.searchsorted(ends, chosen, side="right")
         rows = bags.offsets[order[bag] + 1] - (ends[bag] - chosen)
-        points = bags.data[rows].astype(np.float64)
-        distances = scipy.spatial.distance.cdist(points, points, metric)[np.triu_indices(count, 1)]
+        distances = np.empty(count * (count - 1) // 2)
+        columns = np.ascontiguousarray(bags.data[rows].T, dtype=np.float64)
+        moments.pair_distances(columns, metric == "cityblock", distances)
         value = float(np.median(distances)) if count > 1 else 0.0
     if value <= 0:
         raise ValueError(f"the {bandwidth} rule gives bandwidth 0 on these data; give a number instead.")

@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import cache
 from multiprocessing import parent_process
 from pathlib import Path
 
@@ -41,10 +42,16 @@ def available_threads() -> int:
         value = os.environ.get(name, "").split(",")[0].strip()
         if value.isdigit() and int(value) > 0:
             limits.append(int(value))
-    quota = _cgroup_cpus(Path("/sys/fs/cgroup"), _own_cgroup(Path("/proc/self/cgroup")))
+    quota = _own_quota()
     if quota is not None:
         limits.append(max(1, int(quota)))
     return min(limits)
+
+
+@cache
+def _own_quota() -> float | None:
+    """Return the CPU quota of this process. It is read once: a small fit asks a thousand times."""
+    return _cgroup_cpus(Path("/sys/fs/cgroup"), _own_cgroup(Path("/proc/self/cgroup")))
 
 
 def _affinity() -> int:
@@ -163,12 +170,11 @@ def run(tasks: Sequence[Callable[[], None]], n_threads: int | None = None) -> No
             task()
         return
     with ThreadPoolExecutor(workers, thread_name_prefix="stbmta") as pool:
-        futures = [pool.submit(task) for task in tasks]
-        try:
+        try:  # Ctrl-C may come while tasks are still being handed out
+            futures = [pool.submit(task) for task in tasks]
             done, _ = wait(futures, return_when=FIRST_EXCEPTION)
             for future in done:
                 future.result()
         except BaseException:
-            for future in futures:
-                future.cancel()
+            pool.shutdown(wait=False, cancel_futures=True)
             raise

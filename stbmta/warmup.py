@@ -44,6 +44,7 @@ def warmup() -> float:
                 bag_statistics(bags, kernel, dtype=np.float32)
                 cross_statistics(bags, bags, kernel)
                 tune_stb(bags, kernel, rng=0)
+            RBF("median").resolve(bags)
             bag_statistics(bags, Precomputed(lambda X, Y: X @ Y.T))
             neighbor_averages(bags, 1.0, keep_neighbors=True)
             mean_statistics(BagStream.from_bags(bags))

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 
 from stbmta import RBF, Bags, KernelMeans, Laplacian, Linear, Polynomial, Precomputed, bag_statistics
+from stbmta.jit import moments
 from stbmta.kernels import Kernel, as_kernel
 
 
@@ -36,6 +38,15 @@ def test_bandwidths_from_data(bags):
     assert bag_statistics(bags, "rbf").kernel == RBF("median").resolve(bags)
     assert Polynomial().resolve(bags).gamma == pytest.approx(1 / 3)
     assert Linear().resolve(bags) == Linear()
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock"])
+@pytest.mark.parametrize("shape", [(1, 2), (2, 1), (7, 3), (40, 11)])
+def test_distances_of_pairs_agree_with_scipy(rng, metric, shape):
+    points = rng.normal(size=shape)
+    found = np.empty(shape[0] * (shape[0] - 1) // 2)
+    moments.pair_distances(np.ascontiguousarray(points.T), metric == "cityblock", found)
+    np.testing.assert_allclose(found, pdist(points, metric), rtol=1e-14)
 
 
 def test_the_median_is_taken_over_a_sample_of_fixed_seed(rng):

@@ -69,6 +69,16 @@ def test_known_variance(rng):
     assert neighbor_averages(bags, 2.5, variance=1.3).neighbors is None
 
 
+def test_more_dimensions_and_rows_than_a_slice(rng):
+    means = rng.normal(size=(jit_linear.SOME_ROWS + 5, 2 * jit_linear.DEPTH + 1))
+    thresholds = np.full(len(means), 2.0 * means.shape[1])  # the squared distance to expect
+    N, averages = slow_averages(means, np.zeros(len(means)), thresholds)
+    assert 0.1 < N.mean() < 0.9
+    sums, counts = neighbor_sums(means, np.zeros(len(means)), thresholds)
+    np.testing.assert_array_equal(counts, N.sum(axis=1))
+    np.testing.assert_allclose(sums / counts[:, None], averages, rtol=1e-12, atol=1e-13)
+
+
 @pytest.mark.parametrize("scale", [1.0, 2.0**-400, 2.0**400])
 def test_pairs_exactly_on_the_threshold(scale, rng):
     """Corners of a grid: distances are whole numbers, so whole thresholds are met exactly, by many pairs."""

@@ -8,9 +8,10 @@ precision, from differences of coordinates. So the neighbors are those of double
 single precision.
 
 The filter. Means stand in panels of WIDTH, ``panels[(p * d + k) * WIDTH + c]``, and serve as rows and as
-columns: eight rows of one panel meet the WIDTH columns of another, with eight accumulators. The outcomes
-of WIDTH tests are two integers, ``masks[row, panel]``: who may be a neighbor, and who is one for sure. Some
-hundred rows are filtered together, so that they stay in the cache while all panels pass by.
+columns: eight rows of one panel meet the WIDTH columns of another, with eight accumulators, a slice of the
+dimensions at a time. The outcomes of WIDTH tests are two integers, ``masks[row, panel]``: who may be a
+neighbor, and who is one for sure. Some hundred rows are filtered together, so that they stay in the cache
+while all panels pass by.
 
 The double precision is on the means as they are; only what is added up, and the panels, are taken less a common
 center. So the B x B tests of :func:`stbmta.neighbors` settle their ties by the same numbers (``settle_ties``).
@@ -37,6 +38,10 @@ __all__ = [
 ]
 
 TILE_ROWS = 8
+# This many dimensions are done for this many rows before the next: the slice of a panel and the accumulators then
+# stay in the first-level cache.
+DEPTH = 128
+SOME_ROWS = 128
 
 
 @compiled
@@ -67,45 +72,61 @@ def _outcome(products, possible, sure, row_limits, row, n_rows, masks, at):
 
 
 @compiled
-def _tile(
-    row_panels,
-    panels,
-    dim,
-    rows,
-    columns,
-    row_limits,
-    row,
-    n_rows,
-    column_limits,
-    column,
-    n_columns,
-    masks,
-    at,
-    stride,
-):
-    """Test eight rows against the columns of a panel: <x, y> - column_limit >= row_limit."""
-    possible, sure = load(column_limits, column), load(column_limits, n_columns + column)
-    a0 = zeros_like(possible)
-    a1, a2, a3, a4, a5, a6, a7 = a0, a0, a0, a0, a0, a0, a0
-    for k in range(dim):
-        y = load(panels, columns + k * WIDTH)
-        x = rows + k * WIDTH
-        a0 = fma(broadcast(row_panels, x), y, a0)
-        a1 = fma(broadcast(row_panels, x + 1), y, a1)
-        a2 = fma(broadcast(row_panels, x + 2), y, a2)
-        a3 = fma(broadcast(row_panels, x + 3), y, a3)
-        a4 = fma(broadcast(row_panels, x + 4), y, a4)
-        a5 = fma(broadcast(row_panels, x + 5), y, a5)
-        a6 = fma(broadcast(row_panels, x + 6), y, a6)
-        a7 = fma(broadcast(row_panels, x + 7), y, a7)
-    _outcome(a0, possible, sure, row_limits, row, n_rows, masks, at)
-    _outcome(a1, possible, sure, row_limits, row + 1, n_rows, masks, at + stride)
-    _outcome(a2, possible, sure, row_limits, row + 2, n_rows, masks, at + 2 * stride)
-    _outcome(a3, possible, sure, row_limits, row + 3, n_rows, masks, at + 3 * stride)
-    _outcome(a4, possible, sure, row_limits, row + 4, n_rows, masks, at + 4 * stride)
-    _outcome(a5, possible, sure, row_limits, row + 5, n_rows, masks, at + 5 * stride)
-    _outcome(a6, possible, sure, row_limits, row + 6, n_rows, masks, at + 6 * stride)
-    _outcome(a7, possible, sure, row_limits, row + 7, n_rows, masks, at + 7 * stride)
+def _meet(row_panels, first, last, panels, panel, dim, row_limits, column_limits, partial, masks, at, stride):
+    """Test rows first..last against the columns of a panel: <x, y> - column_limit >= row_limit.
+
+    Eight rows at a time, DEPTH dimensions at a time; the accumulators of the others wait in `partial`. The
+    outcomes of row `first` go to masks[at], those of the next one to masks[at + stride].
+    """
+    n_rows, n_columns = len(row_limits) // 2, len(column_limits) // 2
+    possible, sure = load(column_limits, panel * WIDTH), load(column_limits, n_columns + panel * WIDTH)
+    nothing = zeros_like(possible)
+    for start in range(0, dim, DEPTH):
+        stop = min(start + DEPTH, dim)
+        for row in range(first, last, TILE_ROWS):
+            kept = (row - first) * WIDTH
+            if start == 0:
+                a0, a1, a2, a3 = nothing, nothing, nothing, nothing
+                a4, a5, a6, a7 = nothing, nothing, nothing, nothing
+            else:
+                a0 = load(partial, kept)
+                a1 = load(partial, kept + WIDTH)
+                a2 = load(partial, kept + 2 * WIDTH)
+                a3 = load(partial, kept + 3 * WIDTH)
+                a4 = load(partial, kept + 4 * WIDTH)
+                a5 = load(partial, kept + 5 * WIDTH)
+                a6 = load(partial, kept + 6 * WIDTH)
+                a7 = load(partial, kept + 7 * WIDTH)
+            for k in range(start, stop):
+                y = load(panels, (panel * dim + k) * WIDTH)
+                x = (row // WIDTH * dim + k) * WIDTH + row % WIDTH
+                a0 = fma(broadcast(row_panels, x), y, a0)
+                a1 = fma(broadcast(row_panels, x + 1), y, a1)
+                a2 = fma(broadcast(row_panels, x + 2), y, a2)
+                a3 = fma(broadcast(row_panels, x + 3), y, a3)
+                a4 = fma(broadcast(row_panels, x + 4), y, a4)
+                a5 = fma(broadcast(row_panels, x + 5), y, a5)
+                a6 = fma(broadcast(row_panels, x + 6), y, a6)
+                a7 = fma(broadcast(row_panels, x + 7), y, a7)
+            if stop < dim:
+                store(partial, kept, a0)
+                store(partial, kept + WIDTH, a1)
+                store(partial, kept + 2 * WIDTH, a2)
+                store(partial, kept + 3 * WIDTH, a3)
+                store(partial, kept + 4 * WIDTH, a4)
+                store(partial, kept + 5 * WIDTH, a5)
+                store(partial, kept + 6 * WIDTH, a6)
+                store(partial, kept + 7 * WIDTH, a7)
+            else:
+                out = at + (row - first) * stride
+                _outcome(a0, possible, sure, row_limits, row, n_rows, masks, out)
+                _outcome(a1, possible, sure, row_limits, row + 1, n_rows, masks, out + stride)
+                _outcome(a2, possible, sure, row_limits, row + 2, n_rows, masks, out + 2 * stride)
+                _outcome(a3, possible, sure, row_limits, row + 3, n_rows, masks, out + 3 * stride)
+                _outcome(a4, possible, sure, row_limits, row + 4, n_rows, masks, out + 4 * stride)
+                _outcome(a5, possible, sure, row_limits, row + 5, n_rows, masks, out + 5 * stride)
+                _outcome(a6, possible, sure, row_limits, row + 6, n_rows, masks, out + 6 * stride)
+                _outcome(a7, possible, sure, row_limits, row + 7, n_rows, masks, out + 7 * stride)
 
 
 @compiled
@@ -125,47 +146,43 @@ def filter_pairs(row_panels, panels, dim, row_limits, column_limits, first, last
         Bit c of masks[row, p] gets the outcomes for column p * WIDTH + c.
     """
     n_panels = masks.shape[1]
-    n_rows, n_columns = row_limits.shape[1], column_limits.shape[1]
-    limits_of_rows, limits_of_columns, flat = (
-        row_limits.reshape(-1),
-        column_limits.reshape(-1),
-        masks.reshape(-1),
-    )
-    for p in range(n_panels):
-        for q in range(first, last):
-            for r in range(0, WIDTH, TILE_ROWS):
-                row = q * WIDTH + r
-                _tile(
-                    row_panels, panels, dim, q * dim * WIDTH + r, p * dim * WIDTH,
-                    limits_of_rows, row, n_rows, limits_of_columns, p * WIDTH, n_columns,
-                    flat, 2 * ((row - first * WIDTH) * n_panels + p), 2 * n_panels,
-                )  # fmt: skip
+    limits_of_rows, limits_of_columns = row_limits.reshape(-1), column_limits.reshape(-1)
+    partial = np.empty(SOME_ROWS * WIDTH, np.float32)
+    flat = masks.reshape(-1)
+    for panel in range(n_panels):
+        for row in range(first * WIDTH, last * WIDTH, SOME_ROWS):
+            stop = min(row + SOME_ROWS, last * WIDTH)
+            at = 2 * ((row - first * WIDTH) * n_panels + panel)
+            _meet(
+                row_panels, row, stop, panels, panel, dim,
+                limits_of_rows, limits_of_columns, partial, flat, at, 2 * n_panels,
+            )  # fmt: skip
 
 
 @compiled
-def _squared_distance(means, i, j):
-    """Return |means[i] - means[j]|^2, in eight chains."""
+def _squared_distance(x, i, y, j):
+    """Return |x[i] - y[j]|^2, in eight chains."""
     s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    dim = means.shape[1]
+    dim = x.shape[1]
     k = 0
     while k + 8 <= dim:
-        s0 += (means[i, k] - means[j, k]) ** 2
-        s1 += (means[i, k + 1] - means[j, k + 1]) ** 2
-        s2 += (means[i, k + 2] - means[j, k + 2]) ** 2
-        s3 += (means[i, k + 3] - means[j, k + 3]) ** 2
-        s4 += (means[i, k + 4] - means[j, k + 4]) ** 2
-        s5 += (means[i, k + 5] - means[j, k + 5]) ** 2
-        s6 += (means[i, k + 6] - means[j, k + 6]) ** 2
-        s7 += (means[i, k + 7] - means[j, k + 7]) ** 2
+        s0 += (x[i, k] - y[j, k]) ** 2
+        s1 += (x[i, k + 1] - y[j, k + 1]) ** 2
+        s2 += (x[i, k + 2] - y[j, k + 2]) ** 2
+        s3 += (x[i, k + 3] - y[j, k + 3]) ** 2
+        s4 += (x[i, k + 4] - y[j, k + 4]) ** 2
+        s5 += (x[i, k + 5] - y[j, k + 5]) ** 2
+        s6 += (x[i, k + 6] - y[j, k + 6]) ** 2
+        s7 += (x[i, k + 7] - y[j, k + 7]) ** 2
         k += 8
     while k < dim:
-        s0 += (means[i, k] - means[j, k]) ** 2
+        s0 += (x[i, k] - y[j, k]) ** 2
         k += 1
     return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
 
 @compiled
-def _confirm(means, i, columns, errors, threshold, mask, sure, chosen):
+def _confirm(x, i, y, columns, error, errors, threshold, mask, sure, chosen):
     """Test the candidates of a panel again that are not sure; write the neighbors, and return them as bits too."""
     kept, n, c = np.uint32(0), 0, 0
     while mask != 0 and c < len(columns):
@@ -173,7 +190,7 @@ def _confirm(means, i, columns, errors, threshold, mask, sure, chosen):
             j = columns[c]
             if (
                 sure & np.uint32(1) != 0
-                or _squared_distance(means, i, j) - (errors[i] + errors[j]) <= threshold
+                or _squared_distance(x, i, y, j) - (error + errors[j]) <= threshold
             ):
                 kept |= np.uint32(1) << np.uint32(c)
                 chosen[n] = j
@@ -199,27 +216,28 @@ def _add_means(flat, center, dim, chosen, n, totals, at):
 
 
 @compiled
-def sum_candidates(means, center, rows, columns, errors, thresholds, masks, sums, counts):
+def sum_candidates(x, y, center, rows, columns, row_errors, errors, thresholds, masks, sums, counts):
     """Add up the neighbors of some rows, less the center, after a second look at those that need one.
 
     A panel of columns meets all rows while it is in the cache.
 
     Parameters
     ----------
-    means : float64 array of shape (B, d)
+    x, y : float64 arrays of shape (A, d), (B, d)
+        The means of rows and of columns; the same array where all are compared with all.
     center : float64 array of shape (d,)
     rows, columns : int64 arrays
         The mean at each position of the rows and of the columns.
-    errors, thresholds : float64 arrays of shape (B,)
-        i and j are neighbors if |x - y|^2 - (errors[i] + errors[j]) <= thresholds[i].
+    row_errors, errors, thresholds : float64 arrays of shape (A,), (B,), (A,)
+        i and j are neighbors if |x[i] - y[j]|^2 - (row_errors[i] + errors[j]) <= thresholds[i].
     masks : uint32 array of shape (rows, panels of columns, 2)
         The candidates, and who is sure; bits of candidates that are no neighbors are cleared.
-    sums : float64 array of shape (B, d)
-    counts : int64 array of shape (B,)
+    sums : float64 array of shape (A, d)
+    counts : int64 array of shape (A,)
         Both are continued: columns may come in several runs.
     """
-    dim = means.shape[1]
-    flat, totals = means.reshape(-1), sums.reshape(-1)
+    dim = y.shape[1]
+    flat, totals = y.reshape(-1), sums.reshape(-1)
     chosen = np.empty(WIDTH, np.int64)
     for p in range(masks.shape[1]):
         panel = columns[p * WIDTH : (p + 1) * WIDTH]
@@ -227,8 +245,9 @@ def sum_candidates(means, center, rows, columns, errors, thresholds, masks, sums
             if masks[row, p, 0] != 0:
                 i = rows[row]
                 kept, n = _confirm(
-                    means, i, panel, errors, thresholds[i], masks[row, p, 0], masks[row, p, 1], chosen
-                )
+                    x, i, y, panel, row_errors[i], errors, thresholds[i],
+                    masks[row, p, 0], masks[row, p, 1], chosen,
+                )  # fmt: skip
                 masks[row, p, 0] = kept
                 counts[i] += n
                 _add_means(flat, center, dim, chosen, n, totals, i * dim)
@@ -267,4 +286,4 @@ def settle_ties(means, distances, errors, thresholds, margins, tests):
     for i in range(len(means)):
         for j in range(len(means)):
             if abs(distances[i, j] - thresholds[i]) <= margins[i] + margins[j]:
-                tests[i, j] = _squared_distance(means, i, j) - (errors[i] + errors[j]) <= thresholds[i]
+                tests[i, j] = _squared_distance(means, i, means, j) - (errors[i] + errors[j]) <= thresholds[i]

@@ -4,14 +4,14 @@ Sums run over differences to a center of all data, and the spread over differenc
 mean, so that data with a large common offset lose no accuracy. Each bag is summed by one thread, row
 after row.
 
-The oracle is ``tests/naive.py: means`` and ``scatter``.
+The oracles are ``tests/naive.py: means`` and ``scatter``, and SciPy for distances.
 """
 
 import numpy as np
 
 from ..theory._jit import compiled
 
-__all__ = ["append_prints", "bag_moments", "column_range", "farthest", "fingerprints"]
+__all__ = ["append_prints", "bag_moments", "column_range", "farthest", "fingerprints", "pair_distances"]
 
 # Base of the numbers that name the contents of bags: odd, so that nothing is shifted out.
 ROLL = 0xD1342543DE82EF95
@@ -40,6 +40,35 @@ def farthest(points, center):
             norm += x * x
         largest = max(largest, norm)
     return largest
+
+
+@compiled
+def pair_distances(columns, city_block, distances):
+    """Write the distance of every pair of points, as scipy.spatial.distance.pdist does.
+
+    SciPy's module takes half as long to import as Numba, and the first estimate of a process has to wait for it.
+
+    Parameters
+    ----------
+    columns : float64 array of shape (d, n)
+        The points, one a column: independent additions, so they are vectorised.
+    city_block : bool
+        Sums of absolute differences in place of Euclidean distances.
+    distances : float64 array of shape (n (n - 1) / 2,)
+    """
+    start = 0
+    for i in range(columns.shape[1] - 1):
+        some = distances[start : start + columns.shape[1] - 1 - i]
+        some[:] = 0.0
+        for k in range(columns.shape[0]):
+            others = columns[k, i + 1 :]
+            for j in range(len(some)):
+                x = others[j] - columns[k, i]
+                some[j] += abs(x) if city_block else x * x
+        start += len(some)
+    if not city_block:
+        for j in range(len(distances)):
+            distances[j] = np.sqrt(distances[j])
 
 
 @compiled

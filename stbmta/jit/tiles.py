@@ -49,10 +49,14 @@ LAPLACIAN = 2  # 2**(row_bias - scale * |row - column|_1)
 POLYNOMIAL = 3  # row_bias * (scale * <row, column> + shift)**degree
 
 ROWS = 4
+# With many dimensions, this many of them are done for this many rows before the next: the piece of a panel and the
+# accumulators of the rows then stay in the first-level cache.
+DEPTH = 96
+SOME_ROWS = 64
 
 
 @compiled
-def _rbf(rows, row_bias, first, last, dim, panels, column_weight, panel, n_panels, totals, at):
+def _rbf(rows, row_bias, first, last, dim, panels, column_weight, panel, n_panels, partial, totals, at):
     """Write the sum over rows first..last of the RBF kernel with the columns of a run of panels.
 
     |x - y|^2 is expanded: 2**(2c <x, y> - c |x|^2) is summed over the rows, and each column's total is
@@ -61,76 +65,124 @@ def _rbf(rows, row_bias, first, last, dim, panels, column_weight, panel, n_panel
     for j in range(panel, panel + n_panels):
         base = j * dim * WIDTH
         total = zero()
-        for r in range(first, last, ROWS):
-            a0 = broadcast(row_bias, r)
-            a1 = broadcast(row_bias, r + 1)
-            a2 = broadcast(row_bias, r + 2)
-            a3 = broadcast(row_bias, r + 3)
-            row = r * dim
-            for k in range(dim):
-                column = load(panels, base + k * WIDTH)
-                a0 = fma(broadcast(rows, row + k), column, a0)
-                a1 = fma(broadcast(rows, row + dim + k), column, a1)
-                a2 = fma(broadcast(rows, row + 2 * dim + k), column, a2)
-                a3 = fma(broadcast(rows, row + 3 * dim + k), column, a3)
-            total = add(total, widen(exp2(a0)))
-            total = add(total, widen(exp2(a1)))
-            total = add(total, widen(exp2(a2)))
-            total = add(total, widen(exp2(a3)))
+        for some in range(first, last, SOME_ROWS):
+            for start in range(0, dim, DEPTH):
+                stop = min(start + DEPTH, dim)
+                for r in range(some, min(some + SOME_ROWS, last), ROWS):
+                    kept = (r - some) * WIDTH
+                    if start == 0:
+                        a0 = broadcast(row_bias, r)
+                        a1 = broadcast(row_bias, r + 1)
+                        a2 = broadcast(row_bias, r + 2)
+                        a3 = broadcast(row_bias, r + 3)
+                    else:
+                        a0 = load(partial, kept)
+                        a1 = load(partial, kept + WIDTH)
+                        a2 = load(partial, kept + 2 * WIDTH)
+                        a3 = load(partial, kept + 3 * WIDTH)
+                    row = r * dim
+                    for k in range(start, stop):
+                        column = load(panels, base + k * WIDTH)
+                        a0 = fma(broadcast(rows, row + k), column, a0)
+                        a1 = fma(broadcast(rows, row + dim + k), column, a1)
+                        a2 = fma(broadcast(rows, row + 2 * dim + k), column, a2)
+                        a3 = fma(broadcast(rows, row + 3 * dim + k), column, a3)
+                    if stop < dim:
+                        store(partial, kept, a0)
+                        store(partial, kept + WIDTH, a1)
+                        store(partial, kept + 2 * WIDTH, a2)
+                        store(partial, kept + 3 * WIDTH, a3)
+                    else:
+                        total = add(total, widen(exp2(a0)))
+                        total = add(total, widen(exp2(a1)))
+                        total = add(total, widen(exp2(a2)))
+                        total = add(total, widen(exp2(a3)))
         store(totals, at, multiply(total, load(column_weight, j * WIDTH)))
         at += WIDTH
 
 
 @compiled
-def _rbf_direct(rows, row_bias, first, last, dim, panels, parameters, panel, n_panels, totals, at):
+def _rbf_direct(rows, row_bias, first, last, dim, panels, parameters, panel, n_panels, partial, totals, at):
     """Write the sums of the RBF kernel, computed from differences of coordinates."""
     scale = broadcast(parameters, 0)
     nothing = zeros_like(scale)
     for j in range(panel, panel + n_panels):
         base = j * dim * WIDTH
         total = zero()
-        for r in range(first, last, ROWS):
-            a0, a1, a2, a3 = nothing, nothing, nothing, nothing
-            row = r * dim
-            for k in range(dim):
-                column = load(panels, base + k * WIDTH)
-                d0 = subtract(broadcast(rows, row + k), column)
-                d1 = subtract(broadcast(rows, row + dim + k), column)
-                d2 = subtract(broadcast(rows, row + 2 * dim + k), column)
-                d3 = subtract(broadcast(rows, row + 3 * dim + k), column)
-                a0 = fma(d0, d0, a0)
-                a1 = fma(d1, d1, a1)
-                a2 = fma(d2, d2, a2)
-                a3 = fma(d3, d3, a3)
-            total = add(total, widen(exp2_clamped(fma(scale, a0, broadcast(row_bias, r)))))
-            total = add(total, widen(exp2_clamped(fma(scale, a1, broadcast(row_bias, r + 1)))))
-            total = add(total, widen(exp2_clamped(fma(scale, a2, broadcast(row_bias, r + 2)))))
-            total = add(total, widen(exp2_clamped(fma(scale, a3, broadcast(row_bias, r + 3)))))
+        for some in range(first, last, SOME_ROWS):
+            for start in range(0, dim, DEPTH):
+                stop = min(start + DEPTH, dim)
+                for r in range(some, min(some + SOME_ROWS, last), ROWS):
+                    kept = (r - some) * WIDTH
+                    if start == 0:
+                        a0, a1, a2, a3 = nothing, nothing, nothing, nothing
+                    else:
+                        a0 = load(partial, kept)
+                        a1 = load(partial, kept + WIDTH)
+                        a2 = load(partial, kept + 2 * WIDTH)
+                        a3 = load(partial, kept + 3 * WIDTH)
+                    row = r * dim
+                    for k in range(start, stop):
+                        column = load(panels, base + k * WIDTH)
+                        d0 = subtract(broadcast(rows, row + k), column)
+                        d1 = subtract(broadcast(rows, row + dim + k), column)
+                        d2 = subtract(broadcast(rows, row + 2 * dim + k), column)
+                        d3 = subtract(broadcast(rows, row + 3 * dim + k), column)
+                        a0 = fma(d0, d0, a0)
+                        a1 = fma(d1, d1, a1)
+                        a2 = fma(d2, d2, a2)
+                        a3 = fma(d3, d3, a3)
+                    if stop < dim:
+                        store(partial, kept, a0)
+                        store(partial, kept + WIDTH, a1)
+                        store(partial, kept + 2 * WIDTH, a2)
+                        store(partial, kept + 3 * WIDTH, a3)
+                    else:
+                        total = add(total, widen(exp2_clamped(fma(scale, a0, broadcast(row_bias, r)))))
+                        total = add(total, widen(exp2_clamped(fma(scale, a1, broadcast(row_bias, r + 1)))))
+                        total = add(total, widen(exp2_clamped(fma(scale, a2, broadcast(row_bias, r + 2)))))
+                        total = add(total, widen(exp2_clamped(fma(scale, a3, broadcast(row_bias, r + 3)))))
         store(totals, at, total)
         at += WIDTH
 
 
 @compiled
-def _laplacian(rows, row_bias, first, last, dim, panels, parameters, panel, n_panels, totals, at):
+def _laplacian(rows, row_bias, first, last, dim, panels, parameters, panel, n_panels, partial, totals, at):
     """Write the sums of the Laplacian kernel, computed from differences of coordinates."""
     scale = broadcast(parameters, 0)
     nothing = zeros_like(scale)
     for j in range(panel, panel + n_panels):
         base = j * dim * WIDTH
         total = zero()
-        for r in range(first, last, ROWS):
-            a0, a1, a2, a3 = nothing, nothing, nothing, nothing
-            row = r * dim
-            for k in range(dim):
-                column = load(panels, base + k * WIDTH)
-                a0 = add(a0, absolute(subtract(broadcast(rows, row + k), column)))
-                a1 = add(a1, absolute(subtract(broadcast(rows, row + dim + k), column)))
-                a2 = add(a2, absolute(subtract(broadcast(rows, row + 2 * dim + k), column)))
-                a3 = add(a3, absolute(subtract(broadcast(rows, row + 3 * dim + k), column)))
-            total = add(total, widen(exp2_clamped(fma(scale, a0, broadcast(row_bias, r)))))
-            total = add(total, widen(exp2_clamped(fma(scale, a1, broadcast(row_bias, r + 1)))))
-            total = add(total, widen(exp2_clamped(fma(scale, a2, broadcast(row_bias, r + 2)))))
-            total = add(total, widen(exp2_clamped(fma(scale, a3, broadcast(row_bias, r + 3)))))
+        for some in range(first, last, SOME_ROWS):
+            for start in range(0, dim, DEPTH):
+                stop = min(start + DEPTH, dim)
+                for r in range(some, min(some + SOME_ROWS, last), ROWS):
+                    kept = (r - some) * WIDTH
+                    if start == 0:
+                        a0, a1, a2, a3 = nothing, nothing, nothing, nothing
+                    else:
+                        a0 = load(partial, kept)
+                        a1 = load(partial, kept + WIDTH)
+                        a2 = load(partial, kept + 2 * WIDTH)
+                        a3 = load(partial, kept + 3 * WIDTH)
+                    row = r * dim
+                    for k in range(start, stop):
+                        column = load(panels, base + k * WIDTH)
+                        a0 = add(a0, absolute(subtract(broadcast(rows, row + k), column)))
+                        a1 = add(a1, absolute(subtract(broadcast(rows, row + dim + k), column)))
+                        a2 = add(a2, absolute(subtract(broadcast(rows, row + 2 * dim + k), column)))
+                        a3 = add(a3, absolute(subtract(broadcast(rows, row + 3 * dim + k), column)))
+                    if stop < dim:
+                        store(partial, kept, a0)
+                        store(partial, kept + WIDTH, a1)
+                        store(partial, kept + 2 * WIDTH, a2)
+                        store(partial, kept + 3 * WIDTH, a3)
+                    else:
+                        total = add(total, widen(exp2_clamped(fma(scale, a0, broadcast(row_bias, r)))))
+                        total = add(total, widen(exp2_clamped(fma(scale, a1, broadcast(row_bias, r + 1)))))
+                        total = add(total, widen(exp2_clamped(fma(scale, a2, broadcast(row_bias, r + 2)))))
+                        total = add(total, widen(exp2_clamped(fma(scale, a3, broadcast(row_bias, r + 3)))))
         store(totals, at, total)
         at += WIDTH
 
@@ -144,7 +196,7 @@ def _power(base, degree):
 
 
 @compiled
-def _polynomial(rows, row_bias, first, last, dim, panels, parameters, panel, n_panels, totals, at):
+def _polynomial(rows, row_bias, first, last, dim, panels, parameters, panel, n_panels, partial, totals, at):
     """Write the sums of the polynomial kernel; the row bias is the weight of a row, 0 for padding."""
     scale = broadcast(parameters, 0)
     shift = broadcast(parameters, 1)
@@ -153,37 +205,70 @@ def _polynomial(rows, row_bias, first, last, dim, panels, parameters, panel, n_p
     for j in range(panel, panel + n_panels):
         base = j * dim * WIDTH
         total = zero()
-        for r in range(first, last, ROWS):
-            a0, a1, a2, a3 = nothing, nothing, nothing, nothing
-            row = r * dim
-            for k in range(dim):
-                column = load(panels, base + k * WIDTH)
-                a0 = fma(broadcast(rows, row + k), column, a0)
-                a1 = fma(broadcast(rows, row + dim + k), column, a1)
-                a2 = fma(broadcast(rows, row + 2 * dim + k), column, a2)
-                a3 = fma(broadcast(rows, row + 3 * dim + k), column, a3)
-            a0 = multiply(broadcast(row_bias, r), _power(fma(scale, a0, shift), degree))
-            a1 = multiply(broadcast(row_bias, r + 1), _power(fma(scale, a1, shift), degree))
-            a2 = multiply(broadcast(row_bias, r + 2), _power(fma(scale, a2, shift), degree))
-            a3 = multiply(broadcast(row_bias, r + 3), _power(fma(scale, a3, shift), degree))
-            total = add(add(add(add(total, widen(a0)), widen(a1)), widen(a2)), widen(a3))
+        for some in range(first, last, SOME_ROWS):
+            for start in range(0, dim, DEPTH):
+                stop = min(start + DEPTH, dim)
+                for r in range(some, min(some + SOME_ROWS, last), ROWS):
+                    kept = (r - some) * WIDTH
+                    if start == 0:
+                        a0, a1, a2, a3 = nothing, nothing, nothing, nothing
+                    else:
+                        a0 = load(partial, kept)
+                        a1 = load(partial, kept + WIDTH)
+                        a2 = load(partial, kept + 2 * WIDTH)
+                        a3 = load(partial, kept + 3 * WIDTH)
+                    row = r * dim
+                    for k in range(start, stop):
+                        column = load(panels, base + k * WIDTH)
+                        a0 = fma(broadcast(rows, row + k), column, a0)
+                        a1 = fma(broadcast(rows, row + dim + k), column, a1)
+                        a2 = fma(broadcast(rows, row + 2 * dim + k), column, a2)
+                        a3 = fma(broadcast(rows, row + 3 * dim + k), column, a3)
+                    if stop < dim:
+                        store(partial, kept, a0)
+                        store(partial, kept + WIDTH, a1)
+                        store(partial, kept + 2 * WIDTH, a2)
+                        store(partial, kept + 3 * WIDTH, a3)
+                    else:
+                        a0 = multiply(broadcast(row_bias, r), _power(fma(scale, a0, shift), degree))
+                        a1 = multiply(broadcast(row_bias, r + 1), _power(fma(scale, a1, shift), degree))
+                        a2 = multiply(broadcast(row_bias, r + 2), _power(fma(scale, a2, shift), degree))
+                        a3 = multiply(broadcast(row_bias, r + 3), _power(fma(scale, a3, shift), degree))
+                        total = add(add(add(add(total, widen(a0)), widen(a1)), widen(a2)), widen(a3))
         store(totals, at, total)
         at += WIDTH
 
 
 @compiled
 def _tiles(
-    code, parameters, dim, rows, row_bias, first, last, panels, column_weight, panel, n_panels, totals, at
+    code,
+    parameters,
+    dim,
+    rows,
+    row_bias,
+    first,
+    last,
+    panels,
+    column_weight,
+    panel,
+    n_panels,
+    partial,
+    totals,
+    at,
 ):
     """Write the sums over rows first..last of the kernel with the columns of a run of panels."""
     if code == RBF:
-        _rbf(rows, row_bias, first, last, dim, panels, column_weight, panel, n_panels, totals, at)
+        _rbf(rows, row_bias, first, last, dim, panels, column_weight, panel, n_panels, partial, totals, at)
     elif code == RBF_DIRECT:
-        _rbf_direct(rows, row_bias, first, last, dim, panels, parameters, panel, n_panels, totals, at)
+        _rbf_direct(
+            rows, row_bias, first, last, dim, panels, parameters, panel, n_panels, partial, totals, at
+        )
     elif code == LAPLACIAN:
-        _laplacian(rows, row_bias, first, last, dim, panels, parameters, panel, n_panels, totals, at)
+        _laplacian(rows, row_bias, first, last, dim, panels, parameters, panel, n_panels, partial, totals, at)
     else:
-        _polynomial(rows, row_bias, first, last, dim, panels, parameters, panel, n_panels, totals, at)
+        _polynomial(
+            rows, row_bias, first, last, dim, panels, parameters, panel, n_panels, partial, totals, at
+        )
 
 
 @compiled
@@ -229,6 +314,7 @@ def block_sums(
     q0,
     q1,
     together,
+    partial,
     totals,
     out,
     corner,
@@ -258,6 +344,8 @@ def block_sums(
         The block of pieces to do.
     together : int
         How many row pieces meet a panel before the next panel is fetched.
+    partial : array of shape (SOME_ROWS * WIDTH,)
+        Room for accumulators that wait for their next dimensions, in the precision of rows and panels.
     totals : float64 array of shape (together, columns)
         Room for the totals of the columns of the block, whole panels.
     out : float64 array, two-dimensional
@@ -276,7 +364,7 @@ def block_sums(
                 if column_pieces[first_column[p]] < (panel + run) * WIDTH:
                     _tiles(
                         code, parameters, dim, rows, row_bias, row_pieces[p], row_pieces[p + 1], panels,
-                        column_weight, panel, run, flat, (p - g) * room + (panel - first_panel) * WIDTH,
+                        column_weight, panel, run, partial, flat, (p - g) * room + (panel - first_panel) * WIDTH,
                     )  # fmt: skip
         for p in range(g, stop):
             q = max(q0, first_column[p])

@@ -197,7 +197,7 @@ def test_promises_at_their_edges():
         False,
         False,
     ]
-    cold = {"import_numba": 1.0, "import_sklearn": 0.0}
+    cold = {"import_numba": 1.0, "numba_alone": 1.0, "import_sklearn": 0.0}
     assert (
         verdicts(
             cold_start=costs.ColdStart(import_stbmta=1.3, first_statistics=1.0, first_estimator=1.0, **cold)
