@@ -5,19 +5,27 @@ order: the number of workers changes no bit. Only a few tasks are under way at a
 is run again by Dask; when that fails too, the run ends with an error that says so. It never ends with a wrong number.
 """
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from .readers import Partition, frame_blocks
 from .stream import BagStream
 
-__all__ = ["cluster_threads", "map_parts", "ordered_results", "results", "submit_part"]
+__all__ = ["cluster_threads", "map_parts", "ordered_results", "release", "results", "send", "submit_part"]
 
+Array = npt.NDArray[Any]
+
+# Numbers of a message at most: messages pass through the scheduler.
+MOST_NUMBERS = 10**6
 # Tasks under way for each thread of the cluster: enough to keep it busy, few enough to stay small.
 _AHEAD = 3
-# Seconds without a single worker that runs after which a run is given up, and between looks.
+# Seconds without a single worker that runs, or without an answer, after which a run is given up, and between looks.
 PATIENCE = 120.0
 _POLL = 2.0
 _LOST = "the connection to the Dask cluster was lost before the result was complete."
@@ -42,17 +50,18 @@ def ordered_results(client: Any, tasks: Iterable[Callable[[], Any]]) -> Iterator
     When the caller stops early (an error, Ctrl-C), tasks under way are cancelled.
     """
     window: deque[Any] = deque()
-    cluster_threads(client)  # a cluster, or an error that says what it is
+    threads, asked = cluster_threads(client), time.monotonic()  # a cluster, or an error that says what it is
     try:
         for submit in tasks:
             window.append(_submit(client, submit))
-            if len(window) >= _AHEAD * max(1, cluster_threads(client)):
+            if time.monotonic() > asked + _POLL:  # workers come and go
+                threads, asked = cluster_threads(client), time.monotonic()
+            if len(window) >= _AHEAD * max(1, threads):
                 yield _result(client, window.popleft())
         while window:
             yield _result(client, window.popleft())
     finally:
-        if window and client.status == "running":
-            client.cancel(list(window))
+        release(window)
 
 
 def results(client: Any, futures: Iterable[Any]) -> Iterator[Any]:
@@ -64,11 +73,44 @@ def _given(future: Any) -> Any:
     return future
 
 
+def release(futures: Iterable[Any]) -> None:
+    """Give up results that nobody needs anymore: what is under way is cancelled, what is there is forgotten.
+
+    Dropping a future does the same, but the traceback of an error may hold it for long.
+    """
+    for future in futures:
+        future.release()
+
+
+def send(client: Any, table: Array) -> Any:
+    """Send a table to the cluster in small messages; return the future of the whole table."""
+    step = max(1, MOST_NUMBERS // table.shape[1])
+    rows = [np.ascontiguousarray(table[k : k + step]) for k in range(0, max(1, len(table)), step)]
+    parts = [client.submit(_same, some, pure=False) for some in rows]
+    return parts[0] if len(parts) == 1 else client.submit(np.concatenate, parts, pure=False)
+
+
+def _same(table: Array) -> Array:
+    return table
+
+
 def cluster_threads(client: Any) -> int:
     """Return the number of threads of all workers."""
     if not hasattr(client, "nthreads"):
         raise TypeError(f"client must be a dask.distributed.Client, found {client!r}.")
-    return sum(client.nthreads().values())
+    if client.asynchronous:
+        raise TypeError("client is asynchronous; make one with Client(..., asynchronous=False).")
+    return sum(_ask(client, "ncores").values())
+
+
+def _ask(client: Any, question: str) -> Any:
+    """Ask the scheduler, which may be gone, or may not answer."""
+    if client.status in ("closing", "closed"):
+        raise ConnectionError(_LOST)
+    try:
+        return client.sync(getattr(client.scheduler, question), callback_timeout=PATIENCE)
+    except OSError as error:  # closed connections and timeouts are among them
+        raise ConnectionError(_LOST) from error
 
 
 def _submit(client: Any, submit: Callable[[], Any]) -> Any:
@@ -85,30 +127,40 @@ def _result(client: Any, future: Any) -> Any:
     from dask.distributed import CancelledError, KilledWorker
     from distributed.comm.core import CommClosedError
 
-    deserted = 0.0
     try:
-        while True:
-            try:
-                return future.result(timeout=_POLL)
-            except TimeoutError:
-                if future.done():
-                    raise
-                workers = _worker_states(client)
-                deserted = 0.0 if "running" in workers else deserted + _POLL
-                if deserted >= PATIENCE:
-                    raise _desertion(workers, deserted) from None
+        return _patient_result(client, future)
     except KilledWorker as error:
         raise RuntimeError(
             "the workers that ran a task died, several times: most likely they ran out of memory. "
             "Give them more, or make the task smaller."
         ) from error
-    except (CancelledError, CommClosedError, TimeoutError) as error:
+    except (CancelledError, CommClosedError) as error:
         raise ConnectionError(_LOST) from error
+    finally:
+        release([future])  # an error has these frames in its traceback, and the future has the error
+
+
+def _patient_result(client: Any, future: Any) -> Any:
+    """Wait for a result, looking now and then whether somebody works on it."""
+    deserted = 0.0
+    while True:
+        done = future.done()
+        try:
+            return future.result(timeout=PATIENCE if done else _POLL)  # a large result takes long to come here
+        except TimeoutError as error:
+            if future.status == "error":  # the task ran out of time, not we
+                raise
+            if done:
+                raise ConnectionError(_LOST) from error
+        workers = _worker_states(client)
+        deserted = 0.0 if "running" in workers else deserted + _POLL
+        if deserted >= PATIENCE:
+            raise _desertion(workers, deserted)
 
 
 def _worker_states(client: Any) -> list[str]:
     """Return the status of each worker."""
-    return [worker["status"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()]
+    return [worker["status"] for worker in _ask(client, "identity")["workers"].values()]
 
 
 def _desertion(workers: list[str], seconds: float) -> Exception:

@@ -7,6 +7,7 @@ the results of small tasks: Dask hands them to the workers that need them, and m
 
 import math
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from ..blocks import Extent, Side, Tile, choose_tile, matrix_block, tile_block
 from ..kernels import Kernel, Precomputed
 from ..progress import progress_bar
-from .distributed import cluster_threads, ordered_results
+from .distributed import MOST_NUMBERS, cluster_threads, ordered_results, release, send
 
 __all__ = ["RemoteSide", "block_rows", "cut_blocks", "run_rectangles", "run_remotely", "send_blocks"]
 
@@ -25,9 +26,11 @@ Array = npt.NDArray[Any]
 Work = Tile | Precomputed
 Scatter = Callable[[Array, Array, int, int], None]
 
-# Points of a block at most: some tenths of a second of kernel values a task; and numbers, to keep messages small.
+# Points of a block at most: some tenths of a second of kernel values a task; and pieces, to keep tables small.
 MOST_POINTS = 20_000
-MOST_NUMBERS = 10**6
+MOST_PIECES = 1000
+# Tasks at most: where there are more pairs of blocks, a task takes several blocks of columns.
+MOST_TASKS = 100_000
 # Tasks for each thread of the cluster at least, so that all end together.
 _TASKS_A_THREAD = 16
 
@@ -62,7 +65,7 @@ def block_rows(client: Any, n_points: int, dim: int) -> int:
 
 
 def cut_blocks(pieces: Array, bag: Array, rows: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Cut pieces into blocks of about `rows` points, and blocks into groups of whole bags.
+    """Cut pieces into blocks of about `rows` points and not too many pieces, and blocks into groups of whole bags.
 
     Examples
     --------
@@ -75,12 +78,12 @@ def cut_blocks(pieces: Array, bag: Array, rows: int) -> tuple[list[tuple[int, in
     start = 0
     for stop in starts[1:].tolist():
         size = pieces[stop] - pieces[start]
-        if size < rows and stop != len(bag):
+        if size < rows and stop - start < MOST_PIECES and stop != len(bag):
             continue
         first = len(blocks)
         while start < stop:
             end = int(np.searchsorted(pieces, pieces[start] + rows, side="right")) - 1
-            end = min(max(end, start + 1), stop)
+            end = min(max(end, start + 1), start + MOST_PIECES, stop)
             blocks.append((start, end))
             start = end
         groups.append((first, len(blocks)))
@@ -90,15 +93,8 @@ def cut_blocks(pieces: Array, bag: Array, rows: int) -> tuple[list[tuple[int, in
 def send_blocks(client: Any, side: Side, rows: int) -> RemoteSide:
     """Send the points of one side to the cluster, block by block."""
     blocks, groups = cut_blocks(side.pieces, side.bag, rows)
-    points = [
-        client.submit(_same, np.ascontiguousarray(side.points[side.pieces[a] : side.pieces[b]]), pure=False)
-        for a, b in blocks
-    ]
+    points = [send(client, side.points[side.pieces[a] : side.pieces[b]]) for a, b in blocks]
     return RemoteSide(side.pieces, side.bag, blocks, groups, points)
-
-
-def _same(points: Array) -> Array:
-    return points
 
 
 def run_remotely(
@@ -121,7 +117,10 @@ def run_remotely(
     rows = block_rows(client, max(len(left.points), len(right.points)), left.points.shape[1])
     remote = send_blocks(client, left, rows)
     other = remote if left is right else send_blocks(client, right, rows)
-    run_rectangles(client, remote, other, first_column, work, scatter)
+    try:
+        run_rectangles(client, remote, other, first_column, work, scatter)
+    finally:
+        release([*remote.points, *other.points])
 
 
 def run_rectangles(
@@ -141,41 +140,53 @@ def run_rectangles(
     scatter : callable
         Adds the table of a group to the result.
     """
-    symmetric = left is right
-    pairs = [
-        (a, b)
-        for first, last in left.groups
-        for a in range(first, last)
-        for b in range(first if symmetric else 0, len(right.blocks))
-    ]
-    tables = ordered_results(
-        client, (partial(_submit, client, left, right, first_column, work, a, b) for a, b in pairs)
-    )
-    with progress_bar("kernel values", len(pairs)) as advance:
+    symmetric, n_columns = left is right, len(right.blocks)
+    pairs = sum((last - first) * (n_columns - first * symmetric) for first, last in left.groups)
+    together = -(-pairs // MOST_TASKS)
+
+    def tasks(first: int, last: int) -> list[tuple[int, int, int]]:
+        """Return the tasks of a group: a block of rows, and the first and last of some blocks of columns."""
+        starts = range(first * symmetric, n_columns, together)
+        return [(a, b, min(b + together, n_columns)) for a in range(first, last) for b in starts]
+
+    everything = [task for group in left.groups for task in tasks(*group)]
+    submit = partial(_submit, client, left, right, first_column, work)
+    tables = ordered_results(client, (partial(submit, *task) for task in everything))
+    with closing(tables), progress_bar("kernel values", len(everything)) as advance:
         for first, last in left.groups:
             p0, p1 = left.blocks[first][0], left.blocks[last - 1][1]
-            q0 = p0 if symmetric else 0
+            q0 = p0 * symmetric
             out = np.zeros((p1 - p0, right.blocks[-1][1] - q0))
-            for a in range(first, last):
-                for b in range(first if symmetric else 0, len(right.blocks)):
-                    (r0, r1), (c0, c1) = left.blocks[a], right.blocks[b]
-                    out[r0 - p0 : r1 - p0, c0 - q0 : c1 - q0] = next(tables)
-                    advance()
+            for a, b, end in tasks(first, last):
+                (r0, r1), c0, c1 = left.blocks[a], right.blocks[b][0], right.blocks[end - 1][1]
+                out[r0 - p0 : r1 - p0, c0 - q0 : c1 - q0] = next(tables)
+                advance()
             scatter(out, np.array([p0, q0]), p0, p1)
 
 
 def _submit(
-    client: Any, left: RemoteSide, right: RemoteSide, first_column: Array, work: Work, a: int, b: int
+    client: Any,
+    left: RemoteSide,
+    right: RemoteSide,
+    first_column: Array,
+    work: Work,
+    row: int,
+    column: int,
+    end: int,
 ) -> Any:
-    (p0, p1), (q0, q1) = left.blocks[a], right.blocks[b]
+    (p0, p1), q0, q1 = left.blocks[row], right.blocks[column][0], right.blocks[end - 1][1]
     rows, columns = left.pieces[p0 : p1 + 1] - left.pieces[p0], right.pieces[q0 : q1 + 1] - right.pieces[q0]
     first = np.clip(first_column[p0:p1] - q0, 0, q1 - q0)
-    return client.submit(_table, left.points[a], right.points[b], rows, columns, first, work, pure=False)
+    return client.submit(
+        _table, left.points[row], right.points[column:end], rows, columns, first, work, pure=False
+    )
 
 
-def _table(left: Array, right: Array, rows: Array, columns: Array, first_column: Array, work: Work) -> Array:
-    """Return the piece sums of two blocks."""
-    sides = (_side(left, rows), _side(right, columns))
+def _table(
+    left: Array, right: list[Array], rows: Array, columns: Array, first_column: Array, work: Work
+) -> Array:
+    """Return the piece sums of a block of rows and some blocks of columns."""
+    sides = (_side(left, rows), _side(np.concatenate(right), columns))
     if isinstance(work, Tile):
         block = tile_block(*sides, first_column, work)
     else:

@@ -15,9 +15,9 @@ from ..blocks import Extent, Side, choose_tile
 from ..inputs import as_labels
 from ..jit import moments, packing
 from ..kernels import Kernel, Precomputed
-from ..statistics import BagStatistics, statistics_from_sums
+from ..statistics import BagStatistics, require_matrices, statistics_from_sums
 from ..sums import content_prints, longest_piece, order_by_contents
-from .distributed import cluster_threads, results, submit_part
+from .distributed import cluster_threads, release, results, submit_part
 from .distributed_sums import RemoteSide, block_rows, cut_blocks, run_rectangles
 from .stream import BagStream, label_list
 
@@ -71,29 +71,41 @@ def stream_statistics(
     parts = [submit_part(client, _sort, part, stream.columns) for part in stream.parts]
     indexes = list(results(client, [client.submit(_index, part, pure=False) for part in parts]))
     labels, sizes, prints, places = _merge(indexes)
+    require_matrices(f"{len(sizes)} bags of {sizes.sum()} points", float(len(sizes)) ** 2)
     dim = max(len(index.low) for index in indexes)  # 0 in a part without rows
     order = order_by_contents(sizes, prints)
     offsets = np.r_[0, np.cumsum(sizes[order])]
-    bags = np.arange(len(sizes))
-    side = Side.cut(np.empty((0, dim)), np.empty(0), offsets, bags, longest_piece(dim))
+    side = Side.cut(np.empty((0, dim)), np.empty(0), offsets, np.arange(len(sizes)), longest_piece(dim))
     blocks, groups = cut_blocks(side.pieces, side.bag, block_rows(client, int(offsets[-1]), dim))
     # A bag that is longer than a block has its rows cut among several.
     rows = np.array([side.pieces[b] for _, b in blocks])
     points = _assemble_blocks(client, parts, indexes, places, np.argsort(order), offsets, rows)
-    work: Any = kernel
-    if not isinstance(kernel, Precomputed):
-        work = choose_tile(kernel, _extent(client, indexes, points), np.dtype(dtype))
+    release(parts)  # the workers keep them until the blocks are made
     remote = RemoteSide(side.pieces, side.bag, blocks, groups, points)
+    try:
+        work: Any = kernel
+        if not isinstance(kernel, Precomputed):
+            work = choose_tile(kernel, _extent(client, indexes, points), np.dtype(dtype))
+        sums = _sums(client, remote, work, len(sizes))
+        diagonals = _diagonals(client, remote, kernel)
+    finally:
+        release(points)
+    diagonal = np.add.reduceat(diagonals, np.searchsorted(side.bag, np.arange(len(sizes))))
+    return statistics_from_sums(
+        sums, diagonal[np.argsort(order)], order, sizes, as_labels(labels), kernel, dim
+    )
+
+
+def _sums(client: Any, side: RemoteSide, work: Any, n_bags: int) -> Array:
+    """Return the sums of kernel values between bags, in the order of the blocks."""
     first_column = np.searchsorted(side.bag, side.bag)
-    sums, own = np.zeros((len(sizes), len(sizes))), np.zeros(len(sizes))
+    sums, own = np.zeros((n_bags, n_bags)), np.zeros(n_bags)
 
     def scatter(out: Array, corner: Array, p0: int, p1: int) -> None:
-        packing.scatter_symmetric(out, corner, p0, p1, side.part, side.bag, first_column, sums, own)
+        packing.scatter_symmetric(out, corner, p0, p1, side.bag, side.bag, first_column, sums, own)
 
-    run_rectangles(client, remote, remote, first_column, work, scatter)
-    starts = np.searchsorted(side.bag, np.arange(len(sizes)))
-    diagonal = np.add.reduceat(_diagonals(client, remote, kernel), starts)[np.argsort(order)]
-    return statistics_from_sums(sums, diagonal, order, sizes, as_labels(labels), kernel, dim)
+    run_rectangles(client, side, side, first_column, work, scatter)
+    return sums
 
 
 def _sort(part: Any, columns: tuple[str, ...] | None) -> _SortedPart:
@@ -154,8 +166,9 @@ def _assemble_blocks(
         goal = np.repeat(first, index.sizes) + within
         filled[place] += index.sizes
         block_of = np.searchsorted(block_ends, goal, side="right")
-        for k in np.unique(block_of).tolist():
-            rows = np.flatnonzero(block_of == k)
+        by_block = np.argsort(block_of, kind="stable")
+        present, first_rows = np.unique(block_of[by_block], return_index=True)
+        for k, rows in zip(present.tolist(), np.split(by_block, first_rows)[1:], strict=True):
             pieces[k].append(client.submit(_take, part, rows, pure=False))
             goals[k].append(goal[rows] - starts[k])
     return [
