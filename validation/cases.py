@@ -1,13 +1,14 @@
 """Real data with a truth: groups so large that small bags drawn from them can be judged by their means."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from stbmta import datasets
 from stbmta.bags import Bags
 from stbmta.kernels import RBF, Kernel, Linear
 
-__all__ = ["CASES", "KERNELS", "Case"]
+__all__ = ["CASES", "KERNELS", "Case", "load_case", "load_cases"]
 
 KERNELS: dict[str, Kernel] = {"means": Linear(), "kernel mean embeddings": RBF("median")}
 """What is estimated."""
@@ -64,3 +65,47 @@ CASES: dict[str, Case] = {
     ),
 }
 """Data sets by name: the first five have similar groups, the last three have none or nothing else."""
+
+
+@lru_cache(maxsize=2)
+def load_case(name: str) -> Bags:
+    """Return the groups of a data set; the last ones are kept.
+
+    Parameters
+    ----------
+    name : str
+        Out of `CASES`.
+
+    Examples
+    --------
+    >>> load_case("elnino")
+    Bags(12 bags, 732 points, dim 1, size 61, float64, 5.86 kB)
+    """
+    return CASES[name].load()
+
+
+def load_cases(names: Sequence[str] | None = None) -> tuple[dict[str, Bags], str]:
+    """Return the groups of data sets by name, and a remark on those whose package is not installed.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        Out of `CASES`. All that can be loaded by default; those that are named must be there.
+
+    Examples
+    --------
+    >>> list(load_cases(["fair", "elnino"])[0])
+    ['fair', 'elnino']
+    """
+    found, missing = {}, []
+    for name in CASES if names is None else names:
+        if name not in CASES:
+            raise ValueError(f"there is no data set {name!r}; choose from {', '.join(CASES)}.")
+        try:
+            found[name] = load_case(name)
+        except ModuleNotFoundError as error:
+            missing.append(f"{name} was left out: {error}")
+    remark = "\n".join(missing)
+    if missing and (names is not None or not found):
+        raise ModuleNotFoundError(remark)
+    return found, remark

@@ -108,9 +108,14 @@ class Store:
                     f"{str(folder)!r} holds results of other settings ({', '.join(names)} differ); "
                     "choose another --out."
                 )
-        self._parts.mkdir(parents=True, exist_ok=True)
-        with atomic_write(file, "w") as out:
-            json.dump(wanted, out, indent=1)
+        try:
+            self._parts.mkdir(parents=True, exist_ok=True)
+            with atomic_write(file, "w") as out:
+                json.dump(wanted, out, indent=1)
+        except OSError as error:
+            raise OSError(
+                f"{str(folder)!r} cannot hold results ({error.strerror}); choose another --out."
+            ) from error
 
     def __contains__(self, name: str) -> bool:
         return self._path(name).exists()

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from stbmta import cli
-from stbmta.validation.reproduce import gaussian_table, toy
+from stbmta import cli, cli_reproduce
+from stbmta.validation.reproduce import gaussian_table, real, toy
 from stbmta.validation.reproduce.published import GAUSSIAN_METHODS, TOY_METHODS
 
 from .test_aod import write
@@ -26,12 +26,13 @@ def call(*arguments):
 
 @pytest.fixture
 def small(monkeypatch):
-    """The commands with fewer bags and points of figures."""
+    """The commands with fewer bags, points of figures and draws."""
     monkeypatch.setattr(gaussian_table, "run", functools.partial(gaussian_table.run, n_bags=30))
     monkeypatch.setattr(toy, "run", functools.partial(toy.run, settings=toy.SETTINGS[:2], n_trials=(1, 2)))
+    monkeypatch.setattr(real, "run", functools.partial(real.run, n_trials=2))
 
 
-def test_gaussian_table_prints_and_saves(tmp_path, small):
+def test_gaussian_table_prints_and_saves_the_same_with_any_number_of_processes(tmp_path, small):
     out = tmp_path / "g"
     done = call("gaussian-table", "--quick", "--out", out, "--jobs", 1)
     assert done.exit_code == 0, done.output
@@ -48,6 +49,10 @@ def test_gaussian_table_prints_and_saves(tmp_path, small):
     assert "largest difference" in (out / "table.txt").read_text()
     frame = pd.read_csv(out / "table.csv")
     assert list(frame.columns) == ["model", "row", *GAUSSIAN_METHODS]
+    pair = call("gaussian-table", "--quick", "--out", tmp_path / "p", "--jobs", 2)
+    assert pair.exit_code == 0, pair.output
+    for name in ("table.csv", "table.txt", "figure.png"):
+        assert (tmp_path / "p" / name).read_bytes() == (out / name).read_bytes(), name
     again = call("gaussian-table", "--quick", "--out", out, "--jobs", 1)
     assert again.exit_code == 2
     assert "go on with --resume" in again.stderr
@@ -78,22 +83,29 @@ def test_aod_needs_its_file(tmp_path):
     assert list(pd.read_csv(tmp_path / "a" / "table.csv").columns)[:2] == ["method", "decrease"]
 
 
-def test_real_takes_data_sets_by_name(tmp_path):
+def test_real_takes_data_sets_by_name(tmp_path, small):
     done = call("real", "--quick", "--dataset", "elnino", "--out", tmp_path / "r", "--jobs", 1)
     assert done.exit_code == 0, done.output
     assert "12 x 10, 1" in done.stdout
+
+
+def test_tables_fit_into_the_terminal(tmp_path, small, monkeypatch, capsys):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    cli_reproduce.gaussian_table(quick=True, out=tmp_path / "g", jobs=1)
+    cli_reproduce.toy(quick=True, out=tmp_path / "t", jobs=1)
+    printed = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("Saved in")]
+    assert max(map(len, printed)) <= 80
+    assert max(map(len, (tmp_path / "t" / "table.txt").read_text().splitlines())) > 100
+
+
+def test_real_refuses_what_it_does_not_know(tmp_path):
     wrong = call("real", "--dataset", "weather", "--out", tmp_path / "s")
     assert wrong.exit_code == 2
     assert "no data set 'weather'" in wrong.stderr
     both = call("real", "--quick", "--full", "--out", tmp_path / "s")
     assert both.exit_code == 2
     assert "not both" in both.stderr
-
-
-def test_processes_change_nothing(tmp_path):
-    alone = call("real", "--quick", "--dataset", "elnino", "--out", tmp_path / "a", "--jobs", 1, "--json")
-    pair = call("real", "--quick", "--dataset", "elnino", "--out", tmp_path / "b", "--jobs", 2, "--json")
-    assert json.loads(alone.stdout)["rows"] == json.loads(pair.stdout)["rows"]
 
 
 def test_an_interruption_says_how_to_go_on(tmp_path, monkeypatch):

@@ -64,8 +64,11 @@ def test_without_an_oracle_errors_are_those_at_the_chosen_parameters():
     assert found["free"][0] == pytest.approx(error(constant, means), rel=1e-8)
     zeta = found["excess"][1] + 2
     N = distances <= zeta * 1000
-    at = [error(naive.stb(N, [g] * B) @ X, means) for g in np.linspace(0, 1, 2001)]
-    assert min(at) - 1e-6 <= found["free"][4] <= max(at)
+    # The error is a parabola in gamma.
+    ends = [error(naive.stb(N, [g] * B) @ X, means) for g in (0.0, 0.5, 1.0)]
+    a, b, c = np.polyfit([0.0, 0.5, 1.0], ends, 2)
+    least = np.polyval([a, b, c], np.clip(-b / (2 * a), 0, 1))
+    assert least - 1e-9 <= found["free"][4] <= max(ends)
     assert found["free"][2] in found["STB-0"]
 
 
@@ -101,8 +104,8 @@ def test_the_table_averages_curves_before_it_takes_the_best(tmp_path):
 def test_readings_and_resuming(tmp_path):
     table = gaussian_table.run(tmp_path / "t", n_trials=2, n_bags=20, readings=True, jobs=1)
     assert table.models == tuple(gaussian_table.READINGS)
-    assert np.isnan(table.differences()).all()
-    assert "largest difference" not in table.summary()
+    np.testing.assert_allclose(table.differences(), table.found - np.array(GAUSSIAN["CLUSTER"]))
+    assert table.to_frame().loc[("CLUSTER, 10 centers", "paper"), "PPJS"] == 0.495
     again = gaussian_table.run(tmp_path / "t", n_trials=2, n_bags=20, readings=True, jobs=1, resume=True)
     np.testing.assert_array_equal(again.found, table.found)
     assert again.seconds == table.seconds

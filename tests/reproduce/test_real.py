@@ -95,6 +95,8 @@ def test_flights_are_read_without_importing_the_package(tmp_path, monkeypatch, z
     assert planes.labels.tolist() == ["N1", "N2"]
     assert planes[0].ravel().tolist() == [1.0, 5.0, 9.0]  # one flight has no aircraft
     assert datasets.load_flights(["dest", "month"]).labels.tolist() == [("BOS", 1), ("SFO", 2)]
+    hours = datasets.load_flights(columns="hour", standardize=False)
+    assert hours[1].ravel().tolist() == [8.0, 9.0]
     scaled = datasets.load_flights(columns=["air_time", "hour"])
     assert (scaled.data[:, 0] == 0).all()  # constant columns stay finite
     with pytest.raises(ValueError, match="flights have no 'speed'"):
@@ -146,6 +148,11 @@ def test_misr1_refuses_what_is_not_of_its_format(tmp_path):
     text.write_text("no matrix, but long enough to look like the header of something else" * 4)
     with pytest.raises(ValueError, match="cannot be read as a MATLAB file"):
         datasets.load_misr1(text)
+    whole = misr(tmp_path / "whole.mat", good).read_bytes()
+    for length in (0, 100, 150, len(whole) // 2, len(whole) - 1):
+        text.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match="text.mat cannot be read as a MATLAB file.*stb_kme"):
+            datasets.load_misr1(text)
     two = tmp_path / "two.mat"
     scipy.io.savemat(two, {"a": good, "b": good})
     with pytest.raises(ValueError, match="must hold one matrix.*found a, b"):
@@ -155,10 +162,15 @@ def test_misr1_refuses_what_is_not_of_its_format(tmp_path):
         datasets.load_misr1(two)
     scipy.io.savemat(two, {"any": good})
     assert len(datasets.load_misr1(two)) == 2
-    half = good.copy()
-    half[0, 0] = 1.5
-    with pytest.raises(ValueError, match="must hold bag numbers"):
-        datasets.load_misr1(misr(two, half))
+    for number in (1.5, np.nan, np.inf):
+        odd = good.copy()
+        odd[0, 0] = number
+        with pytest.raises(ValueError, match="must hold bag numbers"):
+            datasets.load_misr1(misr(two, odd))
+    unknown = good.copy()
+    unknown[1, -1] = np.nan
+    with pytest.raises(ValueError, match="bag 1 .* contains nan in column 'label'"):
+        datasets.load_misr1(misr(two, unknown))
     mixed = good.copy()
     mixed[1, -1] = 0.5
     with pytest.raises(ValueError, match="bag 1 have different labels"):
@@ -179,8 +191,8 @@ def test_every_case_loads_groups_larger_than_its_bags():
 
 
 def test_ratios_say_where_neighbors_help_and_where_not(tmp_path):
-    found = real.run(tmp_path / "r", datasets=["digits", "elnino", "digit classes"], n_trials=3, jobs=1)
-    assert found.missing == {}
+    found = real.run(tmp_path / "r", datasets=["digits", "elnino", "digit classes"], n_trials=2, jobs=1)
+    assert found.notes == ""
     assert found.shapes["digits"] == (80, 5, 64)
     for what in cases.KERNELS:
         assert found.ratio("digits", what, "STB weight")[0] < 0.6
@@ -190,36 +202,57 @@ def test_ratios_say_where_neighbors_help_and_where_not(tmp_path):
     frame = found.to_frame()
     assert len(frame) == 3 * (13 + 12)
     assert found.ratio("digits", "means", "Adaptive")[0] < 0.6
-    assert (frame["draws"] == 3).all()
+    assert (frame["draws"] == 2).all()
     row = frame[(frame["dataset"] == "elnino") & (frame["method"] == "MTA const")].iloc[0]
     assert row["ratio"] == found.ratio("elnino", "means", "MTA const")[0]
     assert f"{100 * row['ratio']:.1f}+-{100 * row['standard_error']:.1f}" in found.summary()
+    assert max(map(len, found.summary(80).splitlines())) <= 80
     figures.draw_real(found, tmp_path / "f.png")
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
     again = real.run(
-        tmp_path / "r", datasets=["digits", "elnino", "digit classes"], n_trials=3, jobs=1, resume=True
+        tmp_path / "r", datasets=["digits", "elnino", "digit classes"], n_trials=2, jobs=1, resume=True
     )
     np.testing.assert_array_equal(
         again.errors["digits", "means"]["STB-0"], found.errors["digits", "means"]["STB-0"]
     )
+    # What came before makes no difference.
+    np.testing.assert_equal(real.trials_part("elnino", "means", 0, 0, 2), found.errors["elnino", "means"])
 
 
-def test_each_case_has_its_draws(tmp_path, monkeypatch):
-    monkeypatch.setitem(cases.CASES, "elnino", cases.CASES["elnino"]._replace(draws=3))
-    monkeypatch.setitem(cases.CASES, "digit classes", cases.CASES["digit classes"]._replace(draws=2))
-    found = real.run(tmp_path / "r", datasets=["elnino", "digit classes"], jobs=1)
-    draws = {name: len(errors["NE"]) for (name, what), errors in found.errors.items() if what == "means"}
-    assert draws == {"elnino": 3, "digit classes": 2}
+@pytest.fixture
+def counted(monkeypatch):
+    """The comparison of all methods, without the work: errors are the numbers of the draws."""
+
+    def part(name, what, seed, first, last):
+        return {"NE": np.arange(first, last) + 1.0, "STB-0": np.arange(first, last) + 1.0}
+
+    monkeypatch.setattr(real, "trials_part", part)
 
 
-def test_data_that_are_not_installed_are_left_out(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("scale", "times"), [("quick", None), ("default", 1), ("full", 5)])
+def test_each_case_has_its_draws(tmp_path, counted, scale, times):
+    names = ["fair", "elnino", "digits", "digit classes"]
+    found = real.run(tmp_path / "r", datasets=names, scale=scale, jobs=1)
+    for (name, _), errors in found.errors.items():
+        draws = 4 if times is None else times * cases.CASES[name].draws
+        np.testing.assert_array_equal(errors["NE"], np.arange(draws) + 1)
+    assert {name for name, _ in found.errors} == set(names)
+
+
+def test_data_that_are_not_installed_are_left_out_unless_they_are_named(tmp_path, monkeypatch, counted):
     monkeypatch.setattr(realdata, "find_spec", lambda name: None)
-    real._groups.cache_clear()
-    found = real.run(tmp_path / "r", datasets=["elnino", "flights by aircraft"], n_trials=2, jobs=1)
+    for name in set(cases.CASES) - {"elnino", "flights by aircraft"}:
+        monkeypatch.delitem(cases.CASES, name)
+    cases.load_case.cache_clear()
+    found = real.run(tmp_path / "r", n_trials=2, jobs=1)
     assert list(found.shapes) == ["elnino"]
-    assert "flights by aircraft was left out: the flights are in the optional package" in found.summary()
-    with pytest.raises(ValueError, match="no data set 'weather'; choose from .*fair"):
+    reason = "flights by aircraft was left out: the flights are in the optional package"
+    assert reason in found.summary()
+    with pytest.raises(ModuleNotFoundError, match=reason):
+        real.run(tmp_path / "s", datasets=["elnino", "flights by aircraft"])
+    with pytest.raises(ValueError, match="no data set 'weather'; choose from .*elnino"):
         real.run(tmp_path / "s", datasets=["weather"])
+    assert not (tmp_path / "s").exists()
 
 
 def test_the_overall_mean_is_what_it_says():

@@ -72,3 +72,11 @@ def test_a_damaged_file_is_named(tmp_path, content):
     (tmp_path / "parts" / "cell.npz").write_bytes(content)
     with pytest.raises(ValueError, match=r"cell\.npz' is damaged .*; delete it and go on with --resume"):
         store.load("cell")
+
+
+def test_a_folder_that_cannot_be_is_named(tmp_path):
+    (tmp_path / "file").write_text("results of my life")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(OSError, match=r"cannot hold results \(Not a directory\); choose another --out"):
+            Store(folder, {})
+    assert (tmp_path / "file").read_text() == "results of my life"

@@ -1,17 +1,16 @@
 """Real data: is the combination within 3 % of the best single method, also where averaging does not help?"""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from stbmta import __version__
-from stbmta.bags import Bags
 from stbmta.statistics import cross_statistics
 from stbmta.truth import Truth, squared_error, squared_norms
 
-from ..cases import CASES, KERNELS
+from ..cases import CASES, KERNELS, load_case, load_cases
 from ..heldout import ratio_of_means
 from ..runner import Arrays, Part, Store, generator, run_parts
 from .methods import ADAPTIVE, unknown_variance
@@ -49,11 +48,8 @@ def run(
     >>> [check.name for check in found.checks]
     ['elnino, means', 'elnino, kernel mean embeddings']
     """
-    wanted = list(CASES) if datasets is None else list(datasets)
-    missing = {name: reason for name in wanted if (reason := _why_missing(name))}
-    names = [name for name in wanted if name not in missing]
-    if missing and (datasets is not None or not names):
-        raise ModuleNotFoundError(_left_out(missing))
+    groups, notes = load_cases(datasets)
+    names = list(groups)
     cells = [(name, what) for name in names for what in KERNELS]
     store = Store(
         folder,
@@ -93,14 +89,14 @@ def run(
         title=f"Squared error, naive mean = 100, {n_trials} draws; checks: Adaptive over the best single method",
         table=table,
         checks=tuple(checks),
-        notes=_left_out(missing),
+        notes=notes,
         seconds=float(sum(part["seconds"] for part in found)),
     )
 
 
 def trial_errors(name: str, what: str, seed: int, trial: int) -> Arrays:
     """Return the average squared error of each method on one draw of small bags."""
-    groups = _groups(name)
+    groups = load_case(name)
     kernel = KERNELS[what].resolve(groups)
     rng = generator(seed, "compare-real", name, what, trial)
     bags = groups.subsample(CASES[name].bag_size, rng)
@@ -113,27 +109,7 @@ def trial_errors(name: str, what: str, seed: int, trial: int) -> Arrays:
     return {method: np.asarray(value) for method, value in errors.items()}
 
 
-def _why_missing(name: str) -> str:
-    """Return why a data set cannot be loaded; empty if it can."""
-    if name not in CASES:
-        raise ValueError(f"there is no data set {name!r}; choose from {', '.join(CASES)}.")
-    try:
-        _groups(name)
-    except ModuleNotFoundError as error:
-        return str(error)
-    return ""
-
-
-def _left_out(missing: Mapping[str, str]) -> str:
-    return "\n".join(f"{name} was left out: {reason}" for name, reason in missing.items())
-
-
-@lru_cache(maxsize=2)
-def _groups(name: str) -> Bags:
-    return CASES[name].load()
-
-
 @lru_cache(maxsize=4)
 def _norms(name: str, what: str) -> np.ndarray:
-    groups = _groups(name)
+    groups = load_case(name)
     return squared_norms(groups, KERNELS[what].resolve(groups))

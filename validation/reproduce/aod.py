@@ -94,14 +94,14 @@ class AodTable:
             }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
 
-    def summary(self) -> str:
-        """Return the table as text."""
+    def summary(self, width: int | None = None) -> str:
+        """Return the table as text, in lines of so many characters where given."""
         against = "the whole bag" if self.whole else "the whole bag without k(y, y), clipped"
         return "\n".join(
             [
-                f"Decrease of the squared error in percent, {self.n_bags} bags, {len(self.errors)} trials, "
+                f"Decrease of the squared error in percent, {self.n_bags} bags, {len(self.errors)} trials,",
                 f"against {against}",
-                self.to_frame().to_string(float_format=lambda x: f"{x:.2f}", na_rep=""),
+                self.to_frame().to_string(float_format=lambda x: f"{x:.2f}", na_rep="", line_width=width),
             ]
         )
 

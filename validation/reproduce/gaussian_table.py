@@ -75,9 +75,8 @@ class GaussianTable:
     seconds: float
 
     def differences(self) -> Array:
-        """Return found less paper, (models, 6); nan where the paper has no such row."""
-        nothing = (np.nan,) * len(GAUSSIAN_METHODS)
-        return self.found - np.array([GAUSSIAN.get(model, nothing) for model in self.models])
+        """Return found less paper, (models, 6)."""
+        return self.found - np.array([_published(model) for model in self.models])
 
     def to_frame(self) -> Any:
         """Return a pandas data frame, indexed by model and row, one column a method."""
@@ -85,28 +84,27 @@ class GaussianTable:
 
         rows = {}
         for m, model in enumerate(self.models):
-            if model in GAUSSIAN:
-                rows[model, "paper"] = GAUSSIAN[model]
+            rows[model, "paper"] = _published(model)
             rows[model, "paper's tuning"] = self.found[m]
             rows[model, "standard error"] = self.standard_errors[m]
-            if model in GAUSSIAN:
-                rows[model, "difference"] = self.differences()[m]
+            rows[model, "difference"] = self.differences()[m]
             rows[model, "no oracle"] = self.free[m]
             rows[model, "its standard error"] = self.free_standard_errors[m]
         frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(GAUSSIAN_METHODS))
         frame.index = pd.MultiIndex.from_tuples(rows, names=["model", "row"])
         return frame
 
-    def summary(self) -> str:
-        """Return the table as text, and the largest difference."""
-        lines = [
-            f"Decrease of the squared error, {self.n_bags} bags of one point, {self.n_trials} trials",
-            self.to_frame().to_string(float_format=lambda x: f"{x:.4f}"),
-        ]
-        known = np.abs(self.differences()[~np.isnan(self.differences())])
-        if len(known):
-            lines.append(f"largest difference to the paper: {known.max():.4f}")
-        return "\n".join(lines)
+    def summary(self, width: int | None = None) -> str:
+        """Return the table as text, in lines of so many characters where given, and the largest difference."""
+        short = {"paper's tuning": "its tuning", "standard error": "+-", "its standard error": "+-"}
+        frame = self.to_frame().rename(index=short)
+        return "\n".join(
+            [
+                f"Decrease of the error +- standard error, {self.n_bags} bags of one point, {self.n_trials} trials",
+                frame.to_string(float_format=lambda x: f"{x:.4f}", line_width=width),
+                f"largest difference to the paper: {np.abs(self.differences()).max():.4f}",
+            ]
+        )
 
 
 def run(
@@ -256,6 +254,11 @@ def _collect(by_model: Mapping[str, Mapping[str, Array]], count: int, n_bags: in
         n_bags=n_bags,
         seconds=float(sum(arrays["seconds"].sum() for arrays in by_model.values())),
     )
+
+
+def _published(model: str) -> tuple[float, ...]:
+    """Return the paper's row for a model, or for one that reads its text in another way."""
+    return GAUSSIAN[model.partition(",")[0]]
 
 
 def _standard_error(values: Array) -> float:

@@ -3,17 +3,15 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stbmta import __version__
-from stbmta.bags import Bags
 from stbmta.theory._table import format_table
 
-from ..cases import CASES, KERNELS
+from ..cases import CASES, KERNELS, load_case, load_cases
 from ..heldout import compare, ratio_of_means
 from ..runner import Arrays, Part, Scale, Store, generator, run_parts
 
@@ -35,15 +33,15 @@ class RealData:
         What is "means" or "kernel mean embeddings".
     shapes : mapping of str to tuple of int
         Of each data set: number of bags, points in a bag, dimension.
-    missing : mapping of str to str
-        Data sets that could not be loaded, and why.
+    notes : str
+        Which data sets could not be loaded, and why.
     seconds : float
         Of all processes together.
     """
 
     errors: Mapping[tuple[str, str], Mapping[str, Array]]
     shapes: Mapping[str, tuple[int, int, int]]
-    missing: Mapping[str, str]
+    notes: str
     seconds: float
 
     def ratio(self, dataset: str, what: str, method: str) -> tuple[float, float]:
@@ -75,11 +73,11 @@ class RealData:
                 )
         return pd.DataFrame(rows)
 
-    def summary(self) -> str:
-        """Return a table for the means and one for the embeddings, as text."""
+    def summary(self, width: int | None = None) -> str:
+        """Return a table for the means and one for the embeddings, in lines of so many characters where given."""
         lines = [
             "Squared error, naive mean = 100, +- standard error over draws of small bags.",
-            "The truth is the mean of each whole group. All parameters were chosen without it.",
+            "The truth is the mean of each whole group; parameters were chosen without it.",
         ]
         for what in KERNELS:
             names = [dataset for dataset, kind in self.errors if kind == what]
@@ -93,9 +91,8 @@ class RealData:
             for method in list(self.errors[names[0], what])[1:]:
                 cells = [self.ratio(name, what, method) for name in names]
                 columns[method] = [f"{100 * ratio:.1f}+-{100 * error:.1f}" for ratio, error in cells]
-            lines += ["", what, format_table(columns)]
-        lines += [f"{name} was left out: {reason}" for name, reason in self.missing.items()]
-        return "\n".join(lines)
+            lines += ["", what, format_table(columns, width)]
+        return "\n".join([*lines, *([self.notes] if self.notes else [])])
 
 
 def run(
@@ -108,7 +105,7 @@ def run(
     resume: bool = False,
     jobs: int | None = None,
 ) -> RealData:
-    """Compare all methods on every data set that can be loaded.
+    """Compare all methods on real data.
 
     Parameters
     ----------
@@ -120,7 +117,8 @@ def run(
     n_trials : int, optional
         In place of those of the scale, at least 2.
     datasets : sequence of str, optional
-        Out of :data:`stbmta.validation.cases.CASES`; all by default.
+        Out of :data:`stbmta.validation.cases.CASES`; all that can be loaded by default, and the summary says which
+        cannot. One that is named must be there.
     resume : bool, default=False
         Go on with what the folder holds.
     jobs : int, optional
@@ -132,16 +130,7 @@ def run(
     >>> found.shapes
     {'elnino': (12, 10, 1)}
     """
-    names = list(CASES) if datasets is None else list(datasets)
-    for name in names:
-        if name not in CASES:
-            raise ValueError(f"there is no data set {name!r}; choose from {', '.join(CASES)}.")
-    groups, missing = {}, {}
-    for name in names:
-        try:
-            groups[name] = _groups(name)
-        except ModuleNotFoundError as error:
-            missing[name] = str(error)
+    groups, notes = load_cases(datasets)
     counts = {name: _draws(name, scale) if n_trials is None else n_trials for name in groups}
     store = Store(
         folder,
@@ -173,7 +162,7 @@ def run(
     return RealData(
         errors=errors,
         shapes={name: (len(bags), CASES[name].bag_size, bags.dim) for name, bags in groups.items()},
-        missing=missing,
+        notes=notes,
         seconds=float(sum(part["seconds"] for part in found)),
     )
 
@@ -182,7 +171,7 @@ def trials_part(name: str, what: str, seed: int, first: int, last: int) -> Array
     """Return the errors of every method in some trials."""
     rng = generator(seed, "real", name, what, first)
     found = compare(
-        _groups(name),
+        load_case(name),
         CASES[name].bag_size,
         KERNELS[what],
         n_trials=last - first,
@@ -195,8 +184,3 @@ def trials_part(name: str, what: str, seed: int, first: int, last: int) -> Array
 
 def _draws(name: str, scale: Scale) -> int:
     return 4 if scale == "quick" else CASES[name].draws * (_FULL if scale == "full" else 1)
-
-
-@lru_cache(maxsize=2)
-def _groups(name: str) -> Bags:
-    return CASES[name].load()
