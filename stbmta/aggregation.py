@@ -4,6 +4,7 @@ No tests and no threshold: the quadratic form :math:`|\sum_j w_j \hat\mu_j - \ha
 cancel, which neighbors chosen pair by pair cannot.
 """
 
+import math
 from functools import partial
 
 import numpy as np
@@ -11,8 +12,8 @@ import numpy.typing as npt
 
 from .bags import Bags
 from .jit import simplex as jit_simplex
-from .kernels import Kernel, as_kernel
-from .statistics import BagStatistics
+from .kernels import Kernel, Linear, as_kernel
+from .statistics import BagStatistics, point_values
 from .theory import traces
 from .threads import run
 
@@ -173,13 +174,21 @@ def noise_dimension(bags: Bags, kernel: Kernel | str = "linear") -> float:
     able = able[np.unique(np.linspace(0, len(able) - 1, _PAIRS + 1).astype(np.int64))]
     products = squares = 0.0
     for i, j in zip(able, np.roll(able, -1), strict=True):
-        x, y = bags[int(i)][:_POINTS].astype(np.float64), bags[int(j)][:_POINTS].astype(np.float64)
-        squares += traces.trace_product(kernel(x, y))
-        products += traces.trace_covariance(kernel(x, x)) * traces.trace_covariance(kernel(y, y))
+        squares += traces.trace_product(_values(bags, i, j, kernel))
+        products += math.prod(traces.trace_covariance(_values(bags, k, k, kernel)) for k in (i, j))
     return max(1.0, products / squares) if squares > 0 else np.inf
 
 
-def minimize_on_simplex(Q: npt.ArrayLike, linear: npt.ArrayLike, *, tolerance: float = 1e-9) -> Array:
+def _values(bags: Bags, i: int, j: int, kernel: Kernel) -> Array:
+    """Return the kernel values between some points of two bags, as far as covariances need them."""
+    if not isinstance(kernel, Linear):
+        return point_values(bags, i, j, kernel, most=_POINTS)
+    # Centered: a common offset of the points would cost all digits.
+    x, y = (bags[int(k)][:_POINTS].astype(np.float64) for k in (i, j))
+    return (x - x.mean(axis=0)) @ (y - y.mean(axis=0)).T
+
+
+def minimize_on_simplex(Q: npt.ArrayLike, linear: npt.ArrayLike, *, tolerance: float | None = None) -> Array:
     r"""Return the weights on the simplex that minimize :math:`a' Q a + l' a`.
 
     Parameters
@@ -187,8 +196,8 @@ def minimize_on_simplex(Q: npt.ArrayLike, linear: npt.ArrayLike, *, tolerance: f
     Q : array-like of shape (M, M)
         Positive semidefinite.
     linear : array-like of shape (M,)
-    tolerance : float, default=1e-9
-        Of the objective, relative to the largest number in it.
+    tolerance : float, optional
+        Of the objective; a billionth of the largest number in it by default.
 
     Examples
     --------
@@ -196,9 +205,10 @@ def minimize_on_simplex(Q: npt.ArrayLike, linear: npt.ArrayLike, *, tolerance: f
     array([0.75, 0.25])
     """
     q, slope = np.asarray(Q, dtype=np.float64), np.atleast_2d(np.asarray(linear, dtype=np.float64))
-    size = max(float(np.abs(q).max()), float(np.abs(slope).max()), np.finfo(float).tiny)
+    if tolerance is None:
+        tolerance = 1e-9 * max(float(np.abs(q).max()), float(np.abs(slope).max()))
     start = np.array([int(np.argmin(np.diagonal(q) + slope[0]))])
-    return _solve((q + q.T) / 2, slope, np.zeros(1), start, np.array([tolerance * size]), 1)[0]
+    return _solve((q + q.T) / 2, slope, np.zeros(1), start, np.array([tolerance]), 1)[0]
 
 
 def _solve(

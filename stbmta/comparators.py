@@ -17,9 +17,9 @@ import scipy.sparse
 from .aggregation import noise_dimension
 from .bags import Bags
 from .estimator_base import BagEstimator, Base
-from .kernels import Kernel, Precomputed
+from .kernels import Kernel
 from .similarity import known_mse
-from .statistics import BagStatistics
+from .statistics import BagStatistics, point_values
 from .weights import mta_constant
 
 __all__ = ["ClusteredMTA", "SpectralKMSE", "clustered_mta", "spectral_kmse"]
@@ -226,7 +226,7 @@ class SpectralKMSE(BagEstimator):
         self.n_threads = n_threads
 
     def _find_weights(self, bags: Bags, s: BagStatistics) -> Any:
-        grams = [_point_gram(bags, i, s.kernel) for i in range(len(bags))]
+        grams = [point_values(bags, i, i, s.kernel) for i in range(len(bags))]
         if self.penalty is None:
             rng = np.random.default_rng(self.random_state)
             self.penalty_ = _choose_penalty(grams, self.n_folds, rng)
@@ -240,15 +240,6 @@ class SpectralKMSE(BagEstimator):
         return scipy.sparse.csr_array(
             (np.concatenate(rows), indices, bags.offsets), (len(bags), len(indices))
         )
-
-
-def _point_gram(bags: Bags, i: int, kernel: Kernel) -> Array:
-    rows = slice(int(bags.offsets[i]), int(bags.offsets[i + 1]))
-    if isinstance(kernel, Precomputed) and not callable(kernel.values):
-        which = bags.rows[rows]
-        return np.asarray(kernel.values[np.ix_(which, which)], dtype=np.float64)
-    x = bags.data[rows].astype(np.float64, copy=False)
-    return kernel(x, x)
 
 
 def spectral_kmse(K: Array, penalty: float) -> Array:

@@ -21,7 +21,7 @@ from .grid import NeighborPaths, neighbor_paths
 from .similarity import known_mse
 from .statistics import BagStatistics, bag_statistics
 from .truth import Truth, known_means
-from .tuning import Tuning, default_scored, default_zetas
+from .tuning import Tuning, default_draws, default_scored, default_zetas
 
 __all__ = ["Fission", "FissionTuning", "choose_stb", "fission", "tune_stb_fission"]
 
@@ -125,7 +125,7 @@ def tune_stb_fission(
     c: float | None = None,
     zetas: npt.ArrayLike | None = None,
     amount: float = 0.3,
-    n_draws: int = 1,
+    n_draws: int | None = None,
     rng: RNG = None,
     statistics: BagStatistics | None = None,
     n_threads: int | None = None,
@@ -152,8 +152,9 @@ def tune_stb_fission(
     amount : float, default=0.3
         The factor a of the noise that is added. The choice is right for a noise variance larger by
         :math:`1 + a^2`; the smaller a, the closer to the data and the noisier the score.
-    n_draws : int, default=1
-        Draw the noise several times and average the scores.
+    n_draws : int, optional
+        How often to draw the noise; the scores are averaged. None: so often that about 500 bags are scored, 10 times
+        at most. With few bags one draw is a matter of luck.
     rng : {None, int, numpy.random.Generator}, optional
         Draws the noise.
     statistics : BagStatistics, optional
@@ -181,6 +182,8 @@ def tune_stb_fission(
     >>> bool(chosen.risk.min() < -80)  # of the naive means' squared error of 125 with the added noise
     True
     """
+    if n_draws is None:
+        n_draws = default_draws(len(bags))
     if n_draws < 1:
         raise ValueError(f"n_draws must be at least 1, found {n_draws}.")
     grid = default_zetas(known_variance=True) if zetas is None else np.asarray(zetas, dtype=np.float64)

@@ -273,7 +273,11 @@ def inner_products(
     cross = np.zeros((len(s), len(s)))
     cross[rows] = true[rows] @ found.T
     norms = np.einsum("ij,ij->i", true, true)
-    return found @ found.T, cross, norms if truth.noise is None else norms - truth.noise
+    # The Gram matrix around the average: from that around another center, which is there already.
+    inner = s.centered_gram.mean(axis=1)
+    gram = s.centered_gram - inner[:, None]
+    gram -= inner - inner.mean()
+    return gram, cross, norms if truth.noise is None else norms - truth.noise
 
 
 def naive_errors(s: BagStatistics, variance: float | None) -> Array:

@@ -165,7 +165,7 @@ def score(
     if select:
         a = np.eye(len(names))[int(np.argmin(risk + charges))]
     else:
-        a = _shares(np.asarray(Q) / total, np.asarray(gain) / total, charges)
+        a = _shares(np.asarray(Q) / total, np.asarray(gain) / total, charges, naive / n_views)
     return Stacking(
         names=names,
         weights=a,
@@ -192,8 +192,9 @@ def caution(n_scored: int) -> float:
     return float(scipy.special.stdtrit(max(n_scored - 1, 1), level))
 
 
-def _shares(Q: Array, gain: Array, charges: Array) -> Array:
-    a = minimize_on_simplex(Q, charges - 2 * gain)
+def _shares(Q: Array, gain: Array, charges: Array, naive: float) -> Array:
+    # As exact as the naive means' error asks for: scores of hopeless methods can be larger by any factor.
+    a = minimize_on_simplex(Q, charges - 2 * gain, tolerance=1e-9 * naive)
     a[a < 1e-3] = 0.0  # not worth the time of computing them
     return a / a.sum()
 

@@ -29,6 +29,7 @@ __all__ = [
     "inner_products",
     "labels_index",
     "point_diagonal",
+    "require_matrices",
     "statistics_from_sums",
 ]
 
@@ -215,7 +216,8 @@ def bag_statistics(
 
         return exact_statistics(bags, kernel, dtype=_precision(dtype), n_threads=n_threads, client=client)
     kernel = kernel.resolve(bags)
-    _require_memory(bags, kernel)
+    copied = 0 if isinstance(kernel, Linear) else bags.data.size
+    require_matrices(f"{len(bags)} bags of {len(bags.data)} points", float(len(bags)) ** 2, copied)
     if isinstance(kernel, Linear):
         return _linear_statistics(bags, n_threads)
     order = canonical_order(bags.data, bags.offsets, n_threads)
@@ -231,13 +233,12 @@ def bag_statistics(
     return statistics_from_sums(found.sums, diagonal, order, bags.sizes, bags.labels, kernel, bags.dim)
 
 
-def _require_memory(bags: Bags, kernel: Kernel) -> None:
-    """Refuse statistics that would not fit: copies of the points, and matrices of all pairs of bags."""
-    copies = 0.0 if isinstance(kernel, Linear) else 4.0 * 8 * bags.data.size
+def require_matrices(what: str, pairs: float, copied: float = 0.0) -> None:
+    """Refuse statistics of so many pairs of bags that would not fit, with copies of points of so many numbers."""
     require_memory(
-        copies + 4.0 * 8 * len(bags) ** 2,
+        4 * 8.0 * (pairs + copied),
         available_memory(),
-        f"comparing {len(bags)} bags of {len(bags.data)} points in full",
+        f"comparing {what} in full",
         "Use stbmta.linear.neighbor_averages, or features (stbmta.scale.large.large_statistics).",
     )
 
@@ -301,6 +302,8 @@ def cross_statistics(
             f"the bags have {bags.dim} columns, the others {other.dim}; they must be the same features."
         )
     kernel = as_kernel(kernel).resolve(bags)
+    copied = 0 if isinstance(kernel, Linear) else bags.data.size + other.data.size
+    require_matrices(f"{len(bags)} bags with {len(other)} others", float(len(bags)) * len(other), copied)
     if isinstance(kernel, Linear):
         return bags.means() @ other.means().T
     if isinstance(kernel, Precomputed):
@@ -339,6 +342,17 @@ def point_diagonal(bags: Bags, kernel: Kernel) -> Array:
     for first, last in chunks(len(values), bags.dim):
         values[first:last] = kernel.diagonal(bags.data[first:last].astype(np.float64, copy=False))
     return values
+
+
+def point_values(bags: Bags, i: int, j: int, kernel: Kernel, *, most: int | None = None) -> Array:
+    """Return k(x, y) for the points x of bag i and y of bag j, or for so many of each at most."""
+    rows, columns = (
+        slice(bags.offsets[k], bags.offsets[k] + min(bags.sizes[k], most or bags.sizes[k])) for k in (i, j)
+    )
+    if isinstance(kernel, Precomputed) and not callable(kernel.values):
+        return kernel.values[np.ix_(bags.rows[rows], bags.rows[columns])].astype(np.float64)
+    x, y = (bags.data[part].astype(np.float64, copy=False) for part in (rows, columns))
+    return np.asarray(kernel(x, y), dtype=np.float64)
 
 
 def _precision(dtype: npt.DTypeLike) -> np.dtype[Any]:

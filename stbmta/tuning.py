@@ -34,7 +34,7 @@ _ZETAS = np.append(np.round(np.arange(0.0, 5.01, 0.1), 10), np.inf)
 _GAUSSIAN_ZETAS = np.append(np.round(np.arange(1.5, 4.01, 0.05), 10), np.inf)
 _GAMMAS = np.round(np.linspace(0.0, 1.0, 21), 10)
 _CS = np.r_[0.0, np.round(np.geomspace(0.01, 10.0, 31), 10)]
-# Folds that are worth scoring, by drawing them several times where bags are few.
+# Scores that are worth having, by drawing folds or noise several times where bags are few.
 _ENOUGH = 500
 _MOST_DRAWS = 10
 
@@ -103,6 +103,11 @@ def default_zetas(known_variance: bool = False) -> Array:
 def default_scored(n_bags: int) -> int:
     """Return how many estimates are worth following through their neighbors, O(B^2) each, to choose parameters."""
     return max(200, int(1e9) // n_bags**2)
+
+
+def default_draws(n_scores: int) -> int:
+    """Return how often to draw folds or noise anew where one draw gives so many scores: few are a matter of luck."""
+    return int(np.clip(_ENOUGH // n_scores, 1, _MOST_DRAWS))
 
 
 def tune_stb(
@@ -181,7 +186,7 @@ def tune_stb(
         grid = default_zetas(variance is not None)
     generator = np.random.default_rng(rng)
     if n_draws is None:
-        n_draws = int(np.clip(_ENOUGH // np.minimum(bags.sizes, n_folds).sum(), 1, _MOST_DRAWS))
+        n_draws = default_draws(int(np.minimum(bags.sizes, n_folds).sum()))
     if max_scored is None:
         max_scored = default_scored(len(bags))
     kernel = as_kernel(kernel).resolve(bags)

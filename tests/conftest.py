@@ -3,6 +3,9 @@
 import os
 import sys
 
+if "PYTEST_XDIST_WORKER" in os.environ:  # every core has a process already
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import hypothesis
 import numpy as np
 import pytest

@@ -23,6 +23,7 @@ from stbmta import (
     vectors,
 )
 from stbmta.blocks import MATRIX_BLOCK
+from stbmta.jit import tiles
 
 from . import naive
 from .strategies import ragged
@@ -56,6 +57,14 @@ def test_gram_and_diagonal_agree_with_the_oracle(kernel, oracle, arrays):
     close(s.gram, naive.gram(oracle, arrays), scale)
     close(s.diagonal, naive.diagonal(oracle, arrays), scale)
     np.testing.assert_array_equal(s.gram, s.gram.T)
+
+
+@pytest.mark.parametrize("kernel", [RBF(30.0), RBF(3.0), Laplacian(200.0), Polynomial(3, 0.01, 1.0)])
+def test_more_dimensions_and_rows_than_a_slice(kernel, rng):
+    """Tiles put their accumulators aside after some dimensions, and take up the next rows."""
+    arrays = [rng.normal(size=(n, 2 * tiles.DEPTH + 1)) for n in (tiles.SOME_ROWS + 5, 3, 1)]
+    found = bag_statistics(Bags.from_list(arrays), kernel).gram
+    np.testing.assert_allclose(found, [[kernel(x, y).mean() for y in arrays] for x in arrays], rtol=1e-12)
 
 
 @kernels

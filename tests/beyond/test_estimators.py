@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from stbmta import (
@@ -83,6 +84,17 @@ def test_spectral_shrinkage_of_one_mean_by_itself(bags):
     matrix = Precomputed(bags.data @ bags.data.T)
     np.testing.assert_allclose(SpectralKMSE(matrix, penalty=0.1).fit(bags).gram_, est.gram_, rtol=1e-9)
     assert SpectralKMSE(RBF(1.0), random_state=0).fit([np.ones((1, 2))] * 2).penalty_ == 0.0
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_a_kernel_matrix_is_as_good_as_its_kernel(estimator, bags):
+    matrix = Precomputed(RBF(2.0)(bags.data, bags.data))
+    part = bags.select([3, 1, 4, 0])  # points keep their rows of the matrix
+    seed = {"random_state": 0} if "random_state" in estimator.get_params() else {}
+    found, expected = (
+        clone(estimator).set_params(kernel=kernel, **seed).fit(part) for kernel in (matrix, RBF(2.0))
+    )
+    np.testing.assert_allclose(found.gram_, expected.gram_, rtol=5e-3)  # aggregation stops early
 
 
 def test_bad_parameters(bags):

@@ -113,6 +113,25 @@ def test_the_combination_minimizes_its_objective(bags):
     assert found.risk[0] == 0.0
 
 
+def test_a_hopeless_method_does_not_blur_the_shares(bags):
+    def methods(s, mse, strength):
+        B = len(s)
+        return {
+            "naive": lambda rows: np.eye(B)[rows],
+            "all": lambda rows: np.full((len(rows), B), 1 / B),
+            "toward 0": lambda rows: 0.5 * np.eye(B)[rows],
+            "hopeless": lambda rows: strength * np.eye(B)[rows],
+        }
+
+    near = Bags.from_list([bag - bag.mean(axis=0) + 0.1 * i for i, bag in enumerate(bags)])
+    found = [
+        score(fold_views(near, Linear(), n_views=5, rng=1), lambda s, mse, k=k: methods(s, mse, k)).weights
+        for k in (1e2, 1e10)
+    ]
+    assert (found[0][:3] > 0.01).sum() >= 2  # a combination, and the same one however bad the last method is
+    np.testing.assert_allclose(found[1], found[0], atol=1e-3)
+
+
 def test_few_bags_are_scored_of_many():
     sample = datasets.cluster(80, 20, bag_size=4, n_clusters=4, rng=0)
     seen = []

@@ -93,6 +93,8 @@ def test_simplex_program(size, seed):
 def test_noise_dimension(rng):
     bags = Bags.from_list([rng.normal(size=(9, 3)) * [1.0, 2.0, 0.1] for _ in range(6)])
     assert noise_dimension(bags) == pytest.approx(slow.noise_dimension(list(bags)), rel=1e-9)
+    far = Bags.from_list([bag + 1e9 for bag in bags])  # a common offset costs no more digits than it must
+    assert noise_dimension(far) == pytest.approx(noise_dimension(bags), rel=1e-5)
     assert noise_dimension(Bags.from_list([np.ones((3, 2))] * 2)) == np.inf
     assert noise_dimension(Bags.from_list([np.ones((1, 2))] * 2)) == 2.0
 

@@ -8,9 +8,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import stbmta
-from stbmta import Bags
+from stbmta import Bags, cli
 from stbmta.pairs import pair_pvalues
 
 from .helpers import ok
@@ -40,13 +41,6 @@ def test_commands_stand_in_groups(run):
     places = [text.index(f" {name} ") for name in order]
     assert places == sorted(places)
     assert "─ Commands ─" not in text  # every command has its group
-
-
-COMPLETE = {
-    "_STBMTA_COMPLETE": "complete_bash",
-    "COMP_WORDS": "stbmta estimate clean.csv --by ci",
-    "COMP_CWORD": "4",
-}
 
 
 def test_mmd_is_that_of_the_library(run, folder):
@@ -98,19 +92,20 @@ def test_mmd_by_permutations_and_without_pvalues(run, folder):
     ok(run("mmd", "clean.csv", "--by", "city", "--pvalues", "normal", "-k", "linear"))
 
 
-def test_shell_completion(folder):
+@pytest.mark.parametrize(
+    ("words", "count", "expected"),
+    [
+        ("stbmta est", 1, "estimate"),
+        ("stbmta estimate clean.csv --by ci", 4, "city"),
+        ("stbmta estimate clean.parquet -c wi", 4, "wind_speed"),
+        ("stbmta estimate no.csv --by ci", 4, ""),
+    ],
+)
+def test_shell_completion(folder, words, count, expected):
     """Commands, and the columns of the file that is named."""
-    root = str(stbmta.__path__[0].removesuffix("stbmta"))
-    command = [sys.executable, "-c", "from stbmta.cli import app; app(prog_name='stbmta')"]
-    for words, count, expected in (
-        ("stbmta est", "1", "estimate"),
-        ("stbmta estimate clean.csv --by ci", "4", "city"),
-        ("stbmta estimate clean.parquet -c wi", "4", "wind_speed"),
-        ("stbmta estimate no.csv --by ci", "4", ""),
-    ):
-        env = os.environ | COMPLETE | {"COMP_WORDS": words, "COMP_CWORD": count, "PYTHONPATH": root}
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
-        assert done.stdout.strip() == expected, done.stderr
+    env = {"_STBMTA_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(count)}
+    done = CliRunner().invoke(cli.app, [], prog_name="stbmta", env=env)
+    assert (done.exit_code, done.stdout.strip(), done.stderr) == (0, expected, "")
 
 
 def test_help_has_examples(run):
@@ -135,8 +130,8 @@ def test_version(run):
 
 def test_a_closed_pipe_is_no_error(folder):
     """``stbmta ... | head`` ends quietly."""
-    frame = pd.DataFrame({"bag": np.repeat(np.arange(3000), 2), "x": np.arange(6000.0)})
-    frame.to_csv("many.csv", index=False)
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(1000, 10)), columns=[*"abcdefghij"])
+    frame.assign(bag=np.repeat(np.arange(500), 2)).to_csv("many.csv", index=False)  # more than a pipe holds
     script = "from stbmta.cli import main; main()"
     command = [sys.executable, "-c", script, "estimate", "many.csv", "--by", "bag", "-m", "naive", "-o", "-"]
     env = os.environ | {"PYTHONPATH": str(stbmta.__path__[0].removesuffix("stbmta"))}
