@@ -21,7 +21,7 @@ from .grid import NeighborPaths, neighbor_paths
 from .similarity import known_mse
 from .statistics import BagStatistics, bag_statistics
 from .truth import Truth, known_means
-from .tuning import Tuning, default_draws, default_scored, default_zetas
+from .tuning import Tuning, check_shrinkage, default_draws, default_scored, default_zetas
 
 __all__ = ["Fission", "FissionTuning", "choose_stb", "fission", "tune_stb_fission"]
 
@@ -236,10 +236,9 @@ def choose_stb(
     >>> [choose_stb([scores], gamma=gamma).zeta for gamma in (0.0, "theory")]
     [2.5, 2.5]
     """
+    check_shrinkage(gamma, c)
     if gamma == "theory":
         return _choose_theory(drawn, c, amount)
-    if isinstance(gamma, str):
-        raise ValueError(f"gamma must be a number, 'theory' or None, found {gamma!r}.")
     square, slope, constant = np.mean([paths.parabolas() for paths in drawn], axis=0)
     constant = constant - np.mean([paths.naive() for paths in drawn])
     if gamma is None:

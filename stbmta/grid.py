@@ -29,6 +29,7 @@ __all__ = [
     "naive_errors",
     "neighbor_paths",
     "one_dimensional",
+    "thresholds",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -221,9 +222,7 @@ def neighbor_paths(
     >>> print(paths.weight([0.0, 0.1]).summary())
     smallest squared error 3.758 at gamma = 0, zeta = 2.5; naive means 48.94
     """
-    grid = np.unique(one_dimensional(zetas, "zetas"))
-    if not (grid >= 0).all():
-        raise ValueError(f"zetas must be at least 0, found {grid[~(grid >= 0)][0]}.")
+    grid = thresholds(zetas)
     B = len(s)
     chosen = np.arange(B) if bags is None else np.asarray(bags, dtype=np.int64)
     gram, cross, norms = inner_products(s, truth, chosen)
@@ -288,6 +287,14 @@ def naive_errors(s: BagStatistics, variance: float | None) -> Array:
 def average_errors(errors: Array, clip: bool) -> Any:
     """Return the average over the last axis, over bags; with `clip` negative errors count as 0."""
     return (np.maximum(errors, 0.0) if clip else errors).mean(axis=-1)
+
+
+def thresholds(zetas: npt.ArrayLike) -> Array:
+    """Return the different thresholds in ascending order, and refuse negative ones."""
+    grid = np.unique(one_dimensional(zetas, "zetas"))
+    if not (grid >= 0).all():
+        raise ValueError(f"zetas must be at least 0, found {grid[~(grid >= 0)][0]}.")
+    return grid
 
 
 def one_dimensional(values: npt.ArrayLike, name: str) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .bags import RNG, Bags
+from .grid import thresholds
 from .jit import folds as jit_folds
 from .kernels import Kernel, Linear, as_kernel
 from .risk import held_out_risk, unbiased_risk
@@ -110,6 +111,19 @@ def default_draws(n_scores: int) -> int:
     return int(np.clip(_ENOUGH // n_scores, 1, _MOST_DRAWS))
 
 
+def check_shrinkage(gamma: Any, c: float | None) -> None:
+    """Refuse a fixed shrinkage, or a factor of that of Theorem 1, that means nothing."""
+    known = (
+        gamma == "theory"
+        if isinstance(gamma, str)
+        else gamma is None or (np.ndim(gamma) == 0 and 0 <= gamma <= 1)
+    )
+    if not known:
+        raise ValueError(f"gamma must be a number from 0 to 1, 'theory' or None, found {gamma!r}.")
+    if c is not None and not c >= 0:
+        raise ValueError(f"c must be at least 0, found {c!r}.")
+
+
 def tune_stb(
     bags: Bags,
     kernel: Kernel | str = "linear",
@@ -178,12 +192,13 @@ def tune_stb(
     """
     if n_folds < 2:
         raise ValueError(f"n_folds must be at least 2, found {n_folds}.")
-    if zeta is not None:
-        grid = np.array([float(zeta)])
-    elif zetas is not None:
-        grid = np.unique(np.asarray(zetas, dtype=np.float64))
-    else:
-        grid = default_zetas(variance is not None)
+    check_shrinkage(gamma, c)
+    if zetas is None:
+        zetas = default_zetas(variance is not None)
+    grid = thresholds(zetas if zeta is None else zeta)
+    for name, count in (("n_draws", n_draws), ("max_scored", max_scored)):
+        if count is not None and count < 1:
+            raise ValueError(f"{name} must be at least 1, found {count}.")
     generator = np.random.default_rng(rng)
     if n_draws is None:
         n_draws = default_draws(int(np.minimum(bags.sizes, n_folds).sum()))

@@ -109,8 +109,12 @@ def test_bad_input_is_refused(rng):
         tune_stb_fission(bags, -1.0)
     with pytest.raises(ValueError, match="n_draws must be at least 1"):
         tune_stb_fission(bags, 1.0, n_draws=0)
-    with pytest.raises(ValueError, match="gamma must be a number, 'theory' or None"):
+    with pytest.raises(
+        ValueError, match="gamma must be a number from 0 to 1, 'theory' or None, found 'best'"
+    ):
         tune_stb_fission(bags, 1.0, gamma="best")
+    with pytest.raises(ValueError, match="gamma must be a number from 0 to 1"):
+        tune_stb_fission(bags, 1.0, gamma=2.0)
     with pytest.raises(ValueError, match="needs the linear kernel"):
         fission(bag_statistics(bags, RBF(1.0)), 1.0)
     assert (

@@ -235,3 +235,23 @@ def test_a_far_bag_does_not_disturb_the_choice(far, rng):
     assert found.n_scored == without.n_scored == 20
     np.testing.assert_allclose(found.risk[:-1], without.risk[:-1], rtol=1e-9, atol=1e-12)
     assert tune_stb(Bags.from_list([np.ones((3, 1)), np.zeros((3, 1))]), rng=0).n_scored == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gamma": "best"}, "gamma must be a number from 0 to 1, 'theory' or None, found 'best'"),
+        ({"gamma": 2.0}, "gamma must be a number from 0 to 1"),
+        ({"gamma": [0.1, 0.2]}, "gamma must be a number from 0 to 1"),
+        ({"gamma": "theory", "c": -1.0}, "c must be at least 0, found -1"),
+        ({"zeta": -1.0}, "zetas must be at least 0, found -1"),
+        ({"zetas": [1.0, -2.0]}, "zetas must be at least 0, found -2"),
+        ({"zetas": [np.nan]}, "zetas must be a list of numbers"),
+        ({"zetas": []}, "zetas must be a list of numbers"),
+        ({"n_draws": 0}, "n_draws must be at least 1, found 0"),
+        ({"max_scored": 0}, "max_scored must be at least 1, found 0"),
+    ],
+)
+def test_bad_parameters_are_refused(rng, options, message):
+    with pytest.raises(ValueError, match=message):
+        tune_stb(Bags.from_list([rng.normal(size=(4, 2))] * 3), **options)
