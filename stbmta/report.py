@@ -105,9 +105,11 @@ class EstimatorReport:
         )
         result = Summary()
         result.tables = [left, bags]
-        notes = [
-            "estimated_error is unbiased for fixed weights; weights chosen on the same data make it optimistic."
-        ]
+        notes = []
+        if "estimated_error" in figures:
+            notes.append(
+                "estimated_error is unbiased for fixed weights; weights chosen on the same data make it optimistic."
+            )
         notes += [
             f"{name}: {text}"
             for name, text in (

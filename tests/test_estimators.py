@@ -354,6 +354,7 @@ def test_summary_and_frame(table):
     kernel = NaiveMean(RBF(1.0)).fit(Bags.from_list([[1.0]] * 20))
     assert list(kernel.to_frame().columns) == ["size"]
     assert "12 of 20 bags are shown" in kernel.summary().as_text()
+    assert "estimated_error" not in kernel.summary().as_text()  # there is none to speak about
     theory = STB(zeta=1.0, gamma="theory").fit(frame, groups=groups)
     assert "(average)" in theory.summary().as_text()
     assert (
