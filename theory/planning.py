@@ -217,10 +217,14 @@ def _as_list(name: str, value: Any) -> list[Any]:
 def _missing(given: dict[str, Any], setting: str) -> str:
     """Name of the argument to solve for."""
     unknown = [name for name in _NAMES if given[name] is None]
-    if "covering_ratio" in unknown and "improvement" in unknown:
-        unknown = [name for name in unknown if name not in ("covering_ratio", "improvement")]
     if setting == "gaussian" and len(unknown) > 1:
         unknown = [name for name in unknown if name != "n"]  # it does not matter
+    if unknown == ["covering_ratio", "improvement"]:
+        raise ValueError(
+            "Pass covering_ratio to get the improvement, or improvement to get the covering_ratio; found neither."
+        )
+    if "covering_ratio" in unknown and "improvement" in unknown:
+        unknown = [name for name in unknown if name not in ("covering_ratio", "improvement")]
     if len(unknown) != 1:
         found = ", ".join(unknown) or "none"
         raise ValueError(f"Leave exactly one of {', '.join(_NAMES)} None; found {found}.")

@@ -174,12 +174,13 @@ def test_no_solution_is_nan_with_a_reason():
     assert "No n_bags makes tau = 0.01 large enough" in no_solution(
         n_bags=None, dim=1000, alpha=0.05, tau=0.01
     )
+    wanted = {"covering_ratio": 0.1, "improvement": 0.5}
     assert "No n makes tau = 0.01 large enough" in no_solution(
-        n_bags=100, dim=1000, n=None, alpha=0.05, tau=0.01
+        n_bags=100, dim=1000, n=None, alpha=0.05, tau=0.01, **wanted
     )
     for thresholds in ("printed", "exact"):
         plan = {"alpha": 0.05, "tau": 0.01, "thresholds": thresholds}
-        assert "No n makes" in no_solution(n_bags=100, dim=1000, n=None, **plan)
+        assert "No n makes" in no_solution(n_bags=100, dim=1000, n=None, **plan, **wanted)
         assert "No n_bags makes" in no_solution(n_bags=None, dim=1000, **plan)
     for argument in ("dim", "n", "alpha", "n_bags"):
         plan = {**BOUNDED, "dim": 100.0, "n": 50.0, "tau": 0.5, argument: None}
@@ -213,7 +214,8 @@ def test_a_plan_may_miss_its_mark_by_rounding_only():
         plan = {"n_bags": None, "dim": 1e6, "alpha": 0.05, "tau": tau}
         assert solve(**plan) == 2 if fine else "No n_bags makes" in no_solution(**plan)
         tau = smallest * (1 - part)
-        assert solve(**GAUSSIAN, n=None, tau=tau) == 1 if fine else no_solution(**GAUSSIAN, n=None, tau=tau)
+        plan = {**GAUSSIAN, "n": None, "tau": tau, "covering_ratio": 0.1, "improvement": 0.5}
+        assert solve(**plan) == 1 if fine else no_solution(**plan)
 
 
 def test_the_other_events_count_on_the_same_data():
@@ -297,6 +299,9 @@ def test_infinite_sizes_are_limits():
         ({"n_bags": 100}, "Leave exactly one of n_bags, dim, n, alpha, tau, covering_ratio, improvement None"),
         ({**GAUSSIAN, "n": 5, "tau": 0.5, "covering_ratio": 0.1, "improvement": 0.2}, "found none"),
         ({**GAUSSIAN, "dim": None}, "tau='smallest' needs covering_ratio and improvement"),
+        ({**GAUSSIAN, "tau": 0.5}, "Pass covering_ratio to get the improvement, or improvement"),
+        ({**GAUSSIAN, "n": 5}, "Pass covering_ratio to get the improvement, or improvement"),
+        ({"setting": "bounded", **BOUNDED, "tau": 9.0}, "Pass covering_ratio to get the improvement"),
         ({**GAUSSIAN, "alpha": 1.0, "tau": None}, "alpha must be above 0 and below 1"),
         ({**GAUSSIAN, "n_bags": 1, "tau": None}, "n_bags must be at least 2"),
         ({**GAUSSIAN, "dim": 0.5, "tau": None}, "dim must be at least 1"),
