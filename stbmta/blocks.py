@@ -38,8 +38,10 @@ Block = Callable[[int, int, int, int, Array, Array], None]
 NORM_FORM_LIMIT = 128.0
 # Beyond this value in bits, single precision would lose more than about 3e-5.
 SINGLE_LIMIT = 16.0
-# Polynomial kernels may grow this large in single precision.
+# Between this and one over it, numbers keep their digits in single precision.
 SINGLE_LARGEST = 1e30
+# Values of a kernel may grow this large; their sums must be numbers too.
+LARGEST_VALUE = 1e280
 MANY_DIMENSIONS = 64
 CACHED_ROWS = 2**17  # coordinates: a megabyte
 # Values of a precomputed kernel looked at together.
@@ -238,23 +240,36 @@ def choose_tile(kernel: Kernel, extent: Extent, dtype: np.dtype[Any]) -> Tile:
     match kernel:
         case RBF(bandwidth=float(width)):
             c = log2_e / 2 / width**2
-            if single and rounding * c * reach <= SINGLE_LIMIT:
+            if single and _fits_single(c, reach) and rounding * c * reach <= SINGLE_LIMIT:
                 return Tile(tiles.RBF, np.array([c, 0.0, 0.0]), center, dtype)
             if rounding * c * reach <= NORM_FORM_LIMIT:
                 return Tile(tiles.RBF, np.array([c, 0.0, 0.0]), center, double)
             return Tile(tiles.RBF_DIRECT, np.array([-c, 0.0, 0.0]), origin, double)
         case Laplacian(bandwidth=float(width)):
-            parameters = np.array([-log2_e / width, 0.0, 0.0])
+            c = log2_e / width
+            parameters = np.array([-c, 0.0, 0.0])
             # The L1 norm is at most sqrt(d) times the Euclidean one.
-            if single and rounding * log2_e / width * math.sqrt(len(center) * reach) <= SINGLE_LIMIT:
+            exponent = rounding * c * math.sqrt(len(center) * reach)
+            if single and _fits_single(c, reach) and exponent <= SINGLE_LIMIT:
                 return Tile(tiles.LAPLACIAN, parameters, center, dtype)
             return Tile(tiles.LAPLACIAN, parameters, origin, double)
         case Polynomial(degree=degree, gamma=float(gamma), coef0=coef0):
             largest = gamma * extent.from_origin + coef0
-            safe = single and degree * math.log(max(largest, 1.0)) <= math.log(SINGLE_LARGEST)
+            power = degree * math.log(largest) if largest > 0 else -math.inf
+            if power > math.log(LARGEST_VALUE):
+                raise ValueError(
+                    f"values of {kernel} overflow on these points. Divide the points by a constant, or choose a "
+                    "smaller gamma or degree."
+                )
+            safe = single and _fits_single(gamma, extent.from_origin, math.exp(power))
             parameters = np.array([gamma, coef0, float(degree)])
             return Tile(tiles.POLYNOMIAL, parameters, origin, dtype if safe else double)
     raise TypeError(f"no compiled sums for {kernel!r}.")
+
+
+def _fits_single(*sizes: float) -> bool:
+    """Tell whether numbers of these sizes keep their digits in single precision, whatever the unit of the data."""
+    return all(1 / SINGLE_LARGEST <= size <= SINGLE_LARGEST for size in sizes)
 
 
 # ---------------------------------------------------------------------- values that are given

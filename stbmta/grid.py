@@ -34,6 +34,9 @@ __all__ = [
 
 Array = npt.NDArray[np.float64]
 
+# Terms that a task adds up at most: some tenths of a second, so that Ctrl-C is heard.
+_TERMS = 2**28
+
 
 class Best(NamedTuple):
     """The best point of a grid. `zeta` is None for a method without tests."""
@@ -227,7 +230,7 @@ def neighbor_paths(
     chosen = np.arange(B) if bags is None else np.asarray(bags, dtype=np.int64)
     gram, cross, norms = inner_products(s, truth, chosen)
     mse = naive_errors(s, variance)
-    step = max(1, B // 256) if bags is None else 1
+    step = max(1, min(B // 256, _TERMS // B**2)) if bags is None else 1
     found = np.empty((B, len(grid), 4))
     arguments = (gram, gram.sum(axis=1), cross, mse, variance is None, grid)
     run(

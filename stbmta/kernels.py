@@ -14,6 +14,7 @@ import numpy.typing as npt
 import scipy  # its parts load when first used
 
 from .jit import moments
+from .threads import chunks
 
 if TYPE_CHECKING:
     from .bags import Bags
@@ -314,7 +315,8 @@ def _choose(bandwidth: Bandwidth, bags: "Bags", metric: Literal["euclidean", "ci
         rows = bags.offsets[order[bag] + 1] - (ends[bag] - chosen)
         distances = np.empty(count * (count - 1) // 2)
         columns = np.ascontiguousarray(bags.data[rows].T, dtype=np.float64)
-        moments.pair_distances(columns, metric == "cityblock", distances)
+        for first, last in chunks(count, columns.size):  # Ctrl-C is heard in between
+            moments.pair_distances(columns, metric == "cityblock", first, last, distances)
         value = float(np.median(distances)) if count > 1 else 0.0
     if value <= 0:
         raise ValueError(f"the {bandwidth} rule gives bandwidth 0 on these data; give a number instead.")

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from .jit import linear as jit_linear
 from .statistics import BagStatistics
+from .threads import chunks
 
 __all__ = ["gaussian_neighbors", "neighbors"]
 
@@ -122,6 +123,7 @@ def _tests(
         rounding = np.finfo(float).eps * (s.means.shape[1] + 16)
         # Of norms and inner products; of the differences of means, which have the rounding of the offset.
         margins = rounding * (4 * norms + errors + np.abs(s.means).max() * farthest)
-        jit_linear.settle_ties(s.means, distances, errors, thresholds, margins, tests)
+        for first, last in chunks(len(s), s.means.size):  # Ctrl-C is heard in between
+            jit_linear.settle_ties(s.means, distances, errors, thresholds, margins, first, last, tests)
     np.fill_diagonal(tests, True)
     return tests

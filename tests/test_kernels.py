@@ -45,7 +45,8 @@ def test_bandwidths_from_data(bags):
 def test_distances_of_pairs_agree_with_scipy(rng, metric, shape):
     points = rng.normal(size=shape)
     found = np.empty(shape[0] * (shape[0] - 1) // 2)
-    moments.pair_distances(np.ascontiguousarray(points.T), metric == "cityblock", found)
+    for first, last in ((0, shape[0] // 2), (shape[0] // 2, shape[0])):
+        moments.pair_distances(np.ascontiguousarray(points.T), metric == "cityblock", first, last, found)
     np.testing.assert_allclose(found, pdist(points, metric), rtol=1e-14)
 
 

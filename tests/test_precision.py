@@ -83,6 +83,26 @@ def test_double_where_single_is_not_enough(bags):
         np.testing.assert_array_equal(bag_statistics(bags, kernel, dtype=np.float32).gram, exact)
 
 
+@pytest.mark.parametrize("unit", [1e-149, 1e-40, 1e-20, 1e20, 1e40, 1e148])
+def test_the_unit_of_the_data_does_not_matter(unit, bags):
+    """Numbers beyond single precision, and those that would lose digits there, are left to double precision."""
+    moved = Bags.from_offsets(bags.data * unit, bags.offsets)
+    for width, kernel in ((4.0, RBF), (12.0, Laplacian)):
+        found = bag_statistics(moved, kernel(width * unit), dtype=np.float32).gram
+        np.testing.assert_allclose(found, bag_statistics(bags, kernel(width)).gram, rtol=1e-6)
+    if 1e-100 < unit < 1e100:
+        for degree, coef0 in ((1, 0.0), (2, 0.0), (3, 1.0)):
+            found = bag_statistics(moved, Polynomial(degree, unit**-2, coef0), dtype=np.float32).gram
+            exact = bag_statistics(bags, Polynomial(degree, 1.0, coef0)).gram
+            np.testing.assert_allclose(found, exact, rtol=1e-5)
+
+
+def test_small_polynomials_do_not_vanish(bags):
+    for kernel in (Polynomial(2, 1e-20, 0.0), Polynomial(1, 1e-42, 0.0)):
+        found = bag_statistics(bags, kernel, dtype=np.float32).gram
+        np.testing.assert_allclose(found, bag_statistics(bags, kernel).gram, rtol=1e-5)
+
+
 def test_threads_blocks_and_order_change_no_bit(bags, rng):
     expected = bag_statistics(bags, RBF(4.0), dtype=np.float32, n_threads=1).gram
     for n_threads in (1, 2):

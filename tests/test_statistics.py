@@ -349,6 +349,21 @@ def test_bad_precomputed_kernels_are_refused(rng):
         Precomputed(np.eye(2))(np.ones((1, 1)), np.ones((1, 1)))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_polynomials_that_overflow_are_refused(dtype):
+    bags = Bags.from_list([[1e100, 2e100], [3e100, 1.0]])
+    assert np.isfinite(bag_statistics(bags, Polynomial(1), dtype=dtype).naive_mse).all()
+    for work in (
+        lambda: bag_statistics(bags, Polynomial(3), dtype=dtype),
+        lambda: cross_statistics(bags, bags, Polynomial(3), dtype=dtype),
+        lambda: bag_statistics(Bags.from_list([[1e160], [1.0]]), Polynomial(1), dtype=dtype),
+    ):
+        with pytest.raises(
+            ValueError, match=r"values of Polynomial\(degree=.* overflow .* Divide the points"
+        ):
+            work()
+
+
 def test_bad_arguments_are_refused():
     bags = Bags.from_list([[1.0, 2.0], [3.0]])
     with pytest.raises(ValueError, match="the bags have 1 columns, the others 2"):

@@ -13,7 +13,19 @@ import joblib
 import numpy as np
 import pytest
 
-from stbmta import RBF, Bags, bag_statistics, get_num_threads, set_num_threads, threads
+from stbmta import (
+    RBF,
+    Bags,
+    bag_statistics,
+    get_num_threads,
+    grid,
+    known_means,
+    neighbors,
+    set_num_threads,
+    threads,
+)
+from stbmta.jit import linear as jit_linear
+from stbmta.jit import moments, paths
 
 
 @pytest.fixture(autouse=True)
@@ -185,6 +197,32 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_after_a_fork():
     assert subprocess.run([sys.executable, "-c", AFTER_FORK], timeout=120, check=False).returncode == 0
+
+
+def test_compiled_work_comes_in_parts(rng, monkeypatch):
+    """Ctrl-C is heard between calls of compiled code, so no call may grow with the data."""
+    calls = dict.fromkeys(("pair_distances", "settle_ties", "neighbor_paths"), 0)
+
+    def count(module, name):
+        function = getattr(module, name)
+
+        def counted(*args):
+            calls[name] += 1
+            return function(*args)
+
+        monkeypatch.setattr(module, name, counted)
+
+    bags = Bags.from_list(list(rng.normal(size=(600, 2, 1))))
+    expected = RBF("median").resolve(bags), neighbors(bag_statistics(bags), 1.0)
+    for module, name in ((moments, "pair_distances"), (jit_linear, "settle_ties"), (paths, "neighbor_paths")):
+        count(module, name)
+    monkeypatch.setattr(threads, "_CHUNK", 600 * 100)
+    monkeypatch.setattr(grid, "_TERMS", 600**2)
+    assert RBF("median").resolve(bags) == expected[0]
+    s = bag_statistics(bags)
+    np.testing.assert_array_equal(neighbors(s, 1.0), expected[1])
+    grid.neighbor_paths(s, known_means(s.means), [1.0])
+    assert calls == {"pair_distances": 17, "settle_ties": 6, "neighbor_paths": 600}
 
 
 INTERRUPTED = """

@@ -188,10 +188,7 @@ def _confirm(x, i, y, columns, error, errors, threshold, mask, sure, chosen):
     while mask != 0 and c < len(columns):
         if mask & np.uint32(1) != 0:
             j = columns[c]
-            if (
-                sure & np.uint32(1) != 0
-                or _squared_distance(x, i, y, j) - (error + errors[j]) <= threshold
-            ):
+            if sure & np.uint32(1) != 0 or _squared_distance(x, i, y, j) - (error + errors[j]) <= threshold:
                 kept |= np.uint32(1) << np.uint32(c)
                 chosen[n] = j
                 n += 1
@@ -270,7 +267,7 @@ def list_candidates(masks, order, out):
 
 
 @compiled
-def settle_ties(means, distances, errors, thresholds, margins, tests):
+def settle_ties(means, distances, errors, thresholds, margins, first, last, tests):
     """Test pairs again whose distance lies on the threshold as far as rounding can tell, as sum_candidates does.
 
     Parameters
@@ -280,10 +277,12 @@ def settle_ties(means, distances, errors, thresholds, margins, tests):
         Less the errors.
     errors, thresholds, margins : float64 arrays of shape (B,)
         Rounding of distances[i, j] is at most margins[i] + margins[j].
+    first, last : int
+        The rows to do.
     tests : bool array of shape (B, B)
         Corrected in place.
     """
-    for i in range(len(means)):
+    for i in range(first, last):
         for j in range(len(means)):
             if abs(distances[i, j] - thresholds[i]) <= margins[i] + margins[j]:
                 tests[i, j] = _squared_distance(means, i, means, j) - (errors[i] + errors[j]) <= thresholds[i]

@@ -43,8 +43,8 @@ def farthest(points, center):
 
 
 @compiled
-def pair_distances(columns, city_block, distances):
-    """Write the distance of every pair of points, as scipy.spatial.distance.pdist does.
+def pair_distances(columns, city_block, first, last, distances):
+    """Write the distances of points first..last to all points after them, as scipy.spatial.distance.pdist does.
 
     SciPy's module takes half as long to import as Numba, and the first estimate of a process has to wait for it.
 
@@ -54,21 +54,23 @@ def pair_distances(columns, city_block, distances):
         The points, one a column: independent additions, so they are vectorised.
     city_block : bool
         Sums of absolute differences in place of Euclidean distances.
+    first, last : int
     distances : float64 array of shape (n (n - 1) / 2,)
+        Of all pairs, point after point.
     """
-    start = 0
-    for i in range(columns.shape[1] - 1):
-        some = distances[start : start + columns.shape[1] - 1 - i]
+    n = columns.shape[1]
+    for i in range(first, last):
+        start = i * n - i * (i + 1) // 2
+        some = distances[start : start + n - 1 - i]
         some[:] = 0.0
         for k in range(columns.shape[0]):
             others = columns[k, i + 1 :]
             for j in range(len(some)):
                 x = others[j] - columns[k, i]
                 some[j] += abs(x) if city_block else x * x
-        start += len(some)
-    if not city_block:
-        for j in range(len(distances)):
-            distances[j] = np.sqrt(distances[j])
+        if not city_block:
+            for j in range(len(some)):
+                some[j] = np.sqrt(some[j])
 
 
 @compiled
