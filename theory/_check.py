@@ -158,6 +158,15 @@ def gram(values: ArrayLike) -> Floats:
     return array
 
 
+def symmetric(name: str, array: Floats, slack: float = _SLACK) -> None:
+    """Refuse a square matrix whose halves differ by more than a part of its largest entry."""
+    skew = np.abs(array - array.T)
+    if skew.max() > slack * np.abs(array).max():
+        i, j = (int(k) for k in np.unravel_index(np.argmax(skew), skew.shape))
+        pair = f"{array[i, j]:g} at {(i, j)} and {array[j, i]:g} at {(j, i)}"
+        raise ValueError(f"{name} must be symmetric; found {pair}.")
+
+
 def shape(name: str, array: NDArray[np.generic], wanted: tuple[int, ...]) -> None:
     """Refuse an array of another shape."""
     if array.shape != wanted:

@@ -97,7 +97,7 @@ def cube_covering(side: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple[V
     >>> float(lower), float(upper)
     (4.0, 4.0)
     """
-    scaled, dim = _ratio(side, dim, radius)
+    scaled, dim = _ratio(side, dim, radius, "side")
     log_unit_ball = dim / 2 * np.log(np.pi) - gammaln(dim / 2 + 1)
     half_diagonal = scaled * np.sqrt(dim) / 2
     lower = _at_least(half_diagonal <= 1, dim * np.log(scaled) - log_unit_ball)
@@ -167,9 +167,9 @@ def cluster_covering(
     return check.together(one, check.real("n_clusters", n_clusters, at_least=1) * balls)
 
 
-def _ratio(size: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple[Floats, Floats]:
+def _ratio(size: ArrayLike, dim: ArrayLike, radius: ArrayLike, name: str = "size") -> tuple[Floats, Floats]:
     """Size over radius, and dimension."""
-    scaled = check.size("size", size, positive=True) / check.size("radius", radius, positive=True)
+    scaled = check.size(name, size, positive=True) / check.size("radius", radius, positive=True)
     return scaled, check.dim(dim)
 
 

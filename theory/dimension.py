@@ -144,7 +144,7 @@ def frobenius_dimension(
     if covariance is not None:
         values = _spectrum(covariance, samples, gram)
         return float(values.sum() ** 2 / (values**2).sum())
-    bag = _gram_of(samples) if samples is not None else square_gram(gram if gram is not None else [])
+    bag = _gram_of(samples, 4) if samples is not None else square_gram(gram if gram is not None else [], 4)
     square = trace_squared(bag)
     return trace_covariance(bag) ** 2 / square if square > 0 else float("nan")
 
@@ -175,12 +175,17 @@ def pooled_dimension(
     (30, 7)
     """
     _exactly_one(samples=samples, grams=grams)
-    bags = [_gram_of(s) for s in samples or []] + [square_gram(g) for g in grams or []]
+    bags, largest = [], []
+    for k, bag in enumerate(samples if samples is not None else grams if grams is not None else []):
+        try:
+            bags.append(_gram_of(bag) if samples is not None else square_gram(bag))
+            largest.append(_spectrum(None, None, bags[-1])[-1])
+        except ValueError as error:
+            raise ValueError(f"bag {k}: {error}") from error
     if not bags:
         raise ValueError("There is no bag; pass at least one.")
     degrees = np.array([len(bag) - 1.0 for bag in bags])
-    traces = np.array([trace_covariance(bag) for bag in bags])
-    tops = np.array([_spectrum(None, None, bag)[-1] for bag in bags])
+    traces, tops = np.array([trace_covariance(bag) for bag in bags]), np.array(largest)
     large = [bag for bag in bags if len(bag) >= 4]
     squares, weights = [trace_squared(bag) for bag in large], [len(bag) - 1.0 for bag in large]
     square = float(np.average(squares, weights=weights)) if large else float("nan")
@@ -312,26 +317,21 @@ def _covariance(covariance: ArrayLike) -> Floats:
     matrix = check.real("covariance", covariance)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise ValueError(f"covariance must be a square matrix; found shape {matrix.shape}.")
-    skew = np.abs(matrix - matrix.T)
-    if skew.max() > _ROUNDING * np.abs(matrix).max():
-        i, j = (int(k) for k in np.unravel_index(np.argmax(skew), skew.shape))
-        raise ValueError(
-            f"covariance must be symmetric; found {matrix[i, j]:g} at {(i, j)} and {matrix[j, i]:g} at {(j, i)}."
-        )
+    check.symmetric("covariance", matrix, _ROUNDING)
     return matrix
 
 
-def _centered(samples: ArrayLike) -> Floats:
+def _centered(samples: ArrayLike, at_least: int = 2) -> Floats:
     """Points of a bag minus their mean."""
     x = check.real("samples", samples)
     x = x[:, np.newaxis] if x.ndim == 1 else x
-    if x.ndim != 2 or len(x) < 2:
-        raise ValueError(f"samples must be a matrix of at least two rows; found shape {x.shape}.")
+    if x.ndim != 2 or len(x) < at_least:
+        raise ValueError(f"samples must be a matrix of at least {at_least} rows; found shape {x.shape}.")
     return x - x.mean(axis=0)
 
 
-def _gram_of(samples: ArrayLike) -> Floats:
-    x = _centered(samples)
+def _gram_of(samples: ArrayLike, at_least: int = 2) -> Floats:
+    x = _centered(samples, at_least)
     return x @ x.T
 
 

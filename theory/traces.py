@@ -40,6 +40,7 @@ def square_gram(gram: ArrayLike, at_least: int = 2) -> Floats:
         raise ValueError(
             f"gram must be a square matrix of at least {at_least} rows; found shape {bag.shape}."
         )
+    check.symmetric("gram", bag)
     return bag
 
 

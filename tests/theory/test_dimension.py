@@ -180,6 +180,14 @@ def test_pooling_weighs_bags_by_their_degrees_of_freedom(rng):
     assert np.isnan(small.d_frobenius)
 
 
+def test_bags_may_be_stacked_in_one_array(rng):
+    stacked = rng.normal(size=(5, 10, 3))
+    assert dimension.pooled_dimension(samples=stacked) == dimension.pooled_dimension(samples=list(stacked))
+    grams = stacked @ stacked.transpose(0, 2, 1)
+    assert dimension.pooled_dimension(grams=grams) == dimension.pooled_dimension(grams=list(grams))
+    assert dimension.pooled_dimension(samples=stacked[:, :2]).smallest == pytest.approx(1)
+
+
 def test_the_plug_in_is_far_too_small_and_the_other_dimension_is_not():
     """200 directions, 20 points: the largest eigenvalue is far too large, the unbiased traces are right."""
     rng = np.random.default_rng(3)
@@ -199,10 +207,27 @@ def test_the_plug_in_is_far_too_small_and_the_other_dimension_is_not():
         ),
         (
             lambda: dimension.effective_dimension(samples=[[1.0, 2.0]]),
-            "samples must be a matrix of at least two rows",
+            "samples must be a matrix of at least 2 rows; found shape",
         ),
         (lambda: dimension.effective_dimension(samples=np.ones((4, 2))), "The covariance is zero"),
         (lambda: dimension.frobenius_dimension(gram=np.eye(3)), "at least 4 rows; found shape"),
+        (
+            lambda: dimension.frobenius_dimension(samples=np.eye(3)),
+            "samples must be a matrix of at least 4 rows",
+        ),
+        (
+            lambda: dimension.naive_mse([[1.0, 0.5], [0.2, 1.0]]),
+            r"gram must be symmetric; found 0.5 at \(0, 1\)",
+        ),
+        (lambda: dimension.effective_dimension(gram=[[1.0, 0.0], [0.2, 1.0]]), "gram must be symmetric"),
+        (
+            lambda: dimension.pooled_dimension(samples=[np.eye(3), [[1.0]]]),
+            "bag 1: samples must be a matrix of at",
+        ),
+        (
+            lambda: dimension.pooled_dimension(samples=[np.eye(3), np.ones((3, 3))]),
+            "bag 1: The covariance is zero",
+        ),
         (lambda: dimension.naive_mse([[1.0]]), "at least 2 rows"),
         (lambda: traces.trace_cubed(np.eye(5)), "at least 6 rows"),
         (lambda: traces.trace_squared(np.eye(5)[:, :4]), "must be a square matrix"),
