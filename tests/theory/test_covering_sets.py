@@ -73,7 +73,7 @@ def test_sparse_vectors_are_many_small_cubes():
     with pytest.raises(ValueError, match="sparsity must be at most dim; found 6 in dimension 5"):
         sparse_covering(1.0, [9, 5], 6, 0.5)
     with pytest.raises(ValueError, match="side must be above 0; found -1"):
-        covering.sparse_covering(-1.0, 5, 2, 1.0)
+        sparse_covering(-1.0, 5, 2, 1.0)
     with pytest.raises(ValueError, match="sparsity must be at least 1; found 0"):
         sparse_covering(1.0, 5, 0, 0.5)
     assert sparse_covering(1.0, [4, 2], [4, 2], 0.5)[1].tolist() == [2**4, 2**2]
