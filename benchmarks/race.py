@@ -38,6 +38,8 @@ class Race:
         Best time of each contender; CPU seconds for one thread, elapsed for more.
     disagreement : dict
         Largest relative difference of each contender's result from ours.
+    failed : dict
+        Contenders that are installed but do not run, and why.
     rate : float
         Our 1e9 pairs a second and core.
     limit : float
@@ -50,6 +52,7 @@ class Race:
     n_threads: int
     seconds: dict[str, float]
     disagreement: dict[str, float]
+    failed: dict[str, str]
     rate: float
     limit: float
     multiply_add_limit: float
@@ -66,6 +69,7 @@ class Race:
             "seconds": self.seconds,
             "ratio": {name: self.ratio(name) for name in self.seconds},
             "disagreement": self.disagreement,
+            "failed": self.failed,
             "rate": self.rate,
             "limit": self.limit,
             "share_of_limit": self.rate / self.limit,
@@ -113,7 +117,8 @@ def race(
     if only is not None:
         jobs = {name: job for name, job in jobs.items() if name == OURS or name in only}
     with threadpool_limits(n_threads):
-        disagreement = _disagreement(jobs)  # the first run of each: it also compiles
+        disagreement, failed = _first_runs(jobs)  # they also compile
+        jobs = {name: job for name, job in jobs.items() if name not in failed}
         clock = time.process_time if n_threads == 1 else time.perf_counter
         seconds = interleaved(dict(jobs), rounds, clock)
     seconds = {name: value * scale.get(name, 1.0) for name, value in seconds.items()}
@@ -126,6 +131,7 @@ def race(
         n_threads=n_threads,
         seconds=seconds,
         disagreement=disagreement,
+        failed=failed,
         rate=work.pairs / seconds[OURS] / n_threads / 1e9,
         limit=limit,
         multiply_add_limit=multiply_adds,
@@ -154,17 +160,23 @@ def _job_l(work: LinearWork, n_threads: int) -> tuple[dict[str, Job], dict[str, 
     return {name: partial(job, means, work.threshold, n_threads) for name, job in everybody.items()}, {}
 
 
-def _disagreement(jobs: dict[str, Job]) -> dict[str, float]:
-    """Return how far each result is from ours; refuse to race contenders that do different things."""
+def _first_runs(jobs: dict[str, Job]) -> tuple[dict[str, float], dict[str, str]]:
+    """Return how far each result is from ours, and which peers fail; refuse contenders that do different things."""
     reference = jobs[OURS]()
     size = np.abs(reference).max()
-    found = {}
+    found, failed = {}, {}
     for name, job in jobs.items():
         if name == OURS:
             continue
-        result = job()
+        try:
+            result = job()
+        except Exception as error:  # a package that is installed and broken must not cost the whole run
+            if name == SINGLE:
+                raise
+            failed[name] = f"{type(error).__name__}: {error}"
+            continue
         part = reference[: len(result)]
         found[name] = float(np.max(np.abs(result - part) / np.maximum(np.abs(part), 1e-3 * size)))
         if not found[name] <= (_AGREEMENT_SINGLE if name == SINGLE else _AGREEMENT):
             raise RuntimeError(f"{name} disagrees with {OURS}: relative difference {found[name]:.3g}.")
-    return found
+    return found, failed

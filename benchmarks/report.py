@@ -68,9 +68,13 @@ class Bench:
 
     def not_raced(self) -> list[str]:
         """Return the peers that promises name and that took no part, because they are not installed."""
-        raced = {name for found in self.races for name in found.seconds}
+        tried = {name for found in self.races for name in (*found.seconds, *found.failed)}
         needed = any(found.work in JOB_R for found in self.races)
-        return [name for name in _RATIOS if name not in raced] if needed else []
+        return [name for name in _RATIOS if name not in tried] if needed else []
+
+    def failed(self) -> dict[str, str]:
+        """Return the peers that are installed but do not run, and why."""
+        return {name: why for found in self.races for name, why in found.failed.items()}
 
     def requirements(self) -> list[Requirement]:
         """Return the promises that this run can check."""

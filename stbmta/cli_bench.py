@@ -120,3 +120,5 @@ def _show(found: "Bench") -> None:
         print("What the project promises", format_table(columns), sep="\n", end="\n\n")
     if found.not_raced():
         print(f"Not installed, so not raced: {', '.join(found.not_raced())}.")
+    for name, why in found.failed().items():
+        print(f"Installed, but does not run: {name} ({why}).")

@@ -77,10 +77,12 @@ def test_contenders_that_disagree_do_not_race():
     right = np.ones((2, 2))
     jobs = {OURS: lambda: right, "x": lambda: right * (1 + 1e-7)}
     with pytest.raises(RuntimeError, match="x disagrees with stbmta"):
-        race._disagreement(jobs)
-    assert race._disagreement({OURS: lambda: right, SINGLE: lambda: right * (1 + 1e-7)})[SINGLE] < 1.1e-7
+        race._first_runs(jobs)
+    found, failed = race._first_runs({OURS: lambda: right, SINGLE: lambda: right * (1 + 1e-7)})
+    assert found[SINGLE] < 1.1e-7
+    assert failed == {}
     with pytest.raises(RuntimeError, match="disagrees"):
-        race._disagreement({OURS: lambda: right, "nan": lambda: right * np.nan})
+        race._first_runs({OURS: lambda: right, "nan": lambda: right * np.nan})
 
 
 def test_the_best_round_counts():
@@ -150,6 +152,7 @@ def a_race(work, n_threads=1, **ratios):
         n_threads=n_threads,
         seconds=seconds,
         disagreement={},
+        failed={},
         rate=0.6,
         limit=1.0,
         multiply_add_limit=2.0,
@@ -264,6 +267,20 @@ def test_json_stays_alone_when_a_peer_talks(small, monkeypatch):
     done = CliRunner().invoke(cli.app, ["bench", "--work", "W1", "--threads", "1", "--json"])
     assert "chatty" in json.loads(done.stdout)["races"][0]["ratio"]
     assert "compiling ..." in done.stderr
+
+
+def test_a_broken_peer_costs_the_others_nothing(small, monkeypatch):
+    def broken(bags, width, n_threads):
+        raise OSError("no compiler")
+
+    monkeypatch.setitem(peers.PEERS, "JAX", (broken, "numpy"))
+    done = CliRunner().invoke(cli.app, ["bench", "--work", "W1", "--threads", "1"])
+    assert done.exit_code == 0
+    assert "Installed, but does not run: JAX (OSError: no compiler)." in done.output
+    assert "scipy cdist" in done.output
+    assert "Not installed, so not raced: torch, hand-tuned." in done.output
+    monkeypatch.setattr(peers, "ours_single", broken)  # ours has no excuse
+    assert CliRunner().invoke(cli.app, ["bench", "--work", "W1", "--threads", "1"]).exit_code != 0
 
 
 def test_the_command_refuses(small):
