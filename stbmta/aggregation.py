@@ -173,7 +173,7 @@ def noise_dimension(bags: Bags, kernel: Kernel | str = "linear") -> float:
         return float(bags.dim)
     able = able[np.unique(np.linspace(0, len(able) - 1, _PAIRS + 1).astype(np.int64))]
     products = squares = 0.0
-    for i, j in zip(able, np.roll(able, -1), strict=True):
+    for i, j in zip(able.tolist(), np.roll(able, -1).tolist(), strict=True):
         squares += traces.trace_product(_values(bags, i, j, kernel))
         products += math.prod(traces.trace_covariance(_values(bags, k, k, kernel)) for k in (i, j))
     return max(1.0, products / squares) if squares > 0 else np.inf

@@ -246,7 +246,7 @@ def rotated_gaussians(
     """
     found = np.asarray(bag_size)
     if found.dtype.kind not in "iu" or found.shape not in ((), (n_bags,)):
-        raise ValueError(f"bag_size={bag_size} must be an integer, or {n_bags} of them, one for each bag.")
+        raise ValueError(f"bag_size={bag_size!r} must be an integer, or {n_bags} of them, one for each bag.")
     if n_clusters < 1:
         raise ValueError(f"n_clusters={n_clusters}: there must be a cluster.")
     generator = np.random.default_rng(rng)

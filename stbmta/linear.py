@@ -330,7 +330,17 @@ def sum_neighbors(
         jit_linear.filter_pairs(panels, panels, dim, row_limits, column_limits, first, last, masks)
         rows = order[first * WIDTH : last * WIDTH]
         jit_linear.sum_candidates(
-            means, means, test.center, rows, order, test.errors, test.errors, test.thresholds, masks, sums, counts
+            means,
+            means,
+            test.center,
+            rows,
+            order,
+            test.errors,
+            test.errors,
+            test.thresholds,
+            masks,
+            sums,
+            counts,
         )
         if kept is not None:
             kept.add(rows, masks[: len(rows)], order, int(counts[rows].sum()))

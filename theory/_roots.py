@@ -3,9 +3,12 @@
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from ._check import Floats
+
+Indices = NDArray[np.signedinteger]
 
 _MIDDLE = 0.5
 
@@ -47,7 +50,7 @@ def positive_root(function: Callable[[float], float], guess: float) -> float:
     return float(np.exp(brentq(on_log_scale, low, high, xtol=1e-15, rtol=8.9e-16)))
 
 
-def positive_roots(function: Callable[[Floats, Floats], Floats], guess: Floats) -> Floats:
+def positive_roots(function: Callable[[Indices, Floats], Floats], guess: Floats) -> Floats:
     """Roots on (0, inf) of several functions that change sign once, all at a time.
 
     Parameters

@@ -1,17 +1,16 @@
 """Simultaneous confidence bounds for the distances of all pairs of means (Gaussian setting)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from . import _check as check
 from . import laws
 from ._check import Floats, Value
 from ._levels import Correction, Family, pair_log_level
-from ._roots import positive_roots
+from ._roots import Indices, positive_roots
 
 __all__ = ["lower_tau", "upper_tau"]
 
-Indices = NDArray[np.int64]
 
 _AT_ONCE = 4096  # the laws hold some hundred numbers for each
 
