@@ -310,8 +310,8 @@ def _permuted(
     bags: Bags, kernel: Kernel, n_permutations: int, rng: np.random.Generator | int | None
 ) -> Array:
     """P-values of U among its values when the points of both bags are shuffled."""
-    if n_permutations < 1:
-        raise ValueError(f"n_permutations must be at least 1, found {n_permutations!r}.")
+    if not (isinstance(n_permutations, (int, np.integer)) and n_permutations >= 1):
+        raise ValueError(f"n_permutations must be an integer of at least 1, found {n_permutations!r}.")
     generator = np.random.default_rng(rng)
     n_bags = len(bags)
     found = np.ones((n_bags, n_bags))

@@ -230,7 +230,11 @@ def test_one_bag_has_no_pairs(rng):
         ({"method": "bootstrap"}, "method must be one of chi-square, normal, permutation, gaussian"),
         ({"tau": 1.0}, "tau needs method='normal' or 'gaussian'; found 'chi-square'"),
         ({"method": "normal", "tau": 0.0}, "tau must be a positive number"),
-        ({"method": "permutation", "n_permutations": 0}, "n_permutations must be at least 1"),
+        ({"method": "permutation", "n_permutations": 0}, "n_permutations must be an integer of at least 1"),
+        (
+            {"method": "permutation", "n_permutations": 99.5},
+            "n_permutations must be an integer of at least 1",
+        ),
         ({"method": "gaussian", "kernel": "rbf"}, "needs the linear kernel"),
         ({"method": "gaussian", "variance": -1.0}, "variance must be a positive number"),
     ],
