@@ -51,7 +51,11 @@ def available_threads() -> int:
 @cache
 def _own_quota() -> float | None:
     """Return the CPU quota of this process. It is read once: a small fit asks a thousand times."""
-    return _cgroup_cpus(Path("/sys/fs/cgroup"), _own_cgroup(Path("/proc/self/cgroup")))
+    root, membership = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+    # Version 2 has one tree of groups, version 1 one for each controller; both may be there.
+    trees = ((root, ""), (root / "cpu", "cpu"))
+    quotas = [_cgroup_cpus(tree, _own_cgroup(membership, controller)) for tree, controller in trees]
+    return min((quota for quota in quotas if quota is not None), default=None)
 
 
 def _affinity() -> int:
@@ -60,30 +64,31 @@ def _affinity() -> int:
     return os.cpu_count() or 1
 
 
-def _own_cgroup(path: Path) -> str:
-    """Return the control group of this process below the root, "" if it is the root or unknown."""
+def _own_cgroup(path: Path, controller: str = "") -> str:
+    """Return the control group of this process below the root of its tree, "" if it is the root or unknown."""
     try:
-        lines = path.read_text().splitlines()
+        lines = [line.split(":", 2) for line in path.read_text().splitlines()]
     except OSError:
         return ""
-    return next((line.split(":", 2)[2].strip("/") for line in lines if line.startswith("0::")), "")
+    return next((own.strip("/") for _, names, own in lines if controller in names.split(",")), "")
 
 
 def _cgroup_cpus(root: Path, own: str = "") -> float | None:
-    """Return the smallest CPU quota of a control group (version 2 or 1) and those above it, or None."""
+    """Return the smallest CPU quota of a control group and those above it, or None."""
     quotas = [_quota(folder) for folder in (root / own, *(root / own).parents) if folder.is_relative_to(root)]
     return min((quota for quota in quotas if quota is not None), default=None)
 
 
 def _quota(folder: Path) -> float | None:
+    """Return the quota that a folder of version 2 or 1 sets."""
     try:
         quota, period = (folder / "cpu.max").read_text().split()
         return None if quota == "max" else int(quota) / int(period)
     except (OSError, ValueError):
         pass
     try:
-        quota_us = int((folder / "cpu" / "cpu.cfs_quota_us").read_text())
-        period_us = int((folder / "cpu" / "cpu.cfs_period_us").read_text())
+        quota_us = int((folder / "cpu.cfs_quota_us").read_text())
+        period_us = int((folder / "cpu.cfs_period_us").read_text())
         return quota_us / period_us if quota_us > 0 else None
     except (OSError, ValueError):
         return None

@@ -71,17 +71,16 @@ def test_the_quota_of_the_process_is_read_once(monkeypatch):
     threads._own_quota.cache_clear()
     for _ in range(3):
         assert threads.available_threads() >= 1
-    assert len(read) == 1
+    assert len(read) == 2  # the trees of version 2 and 1
     threads._own_quota.cache_clear()
 
 
 def test_the_limits_of_control_groups(tmp_path):
     assert threads._cgroup_cpus(tmp_path) is None
-    (tmp_path / "cpu").mkdir()
-    (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text("200000")
-    (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000")
+    (tmp_path / "cpu.cfs_quota_us").write_text("200000")
+    (tmp_path / "cpu.cfs_period_us").write_text("100000")
     assert threads._cgroup_cpus(tmp_path) == 2.0
-    (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text("-1")
+    (tmp_path / "cpu.cfs_quota_us").write_text("-1")
     assert threads._cgroup_cpus(tmp_path) is None
     (tmp_path / "cpu.max").write_text("150000 100000\n")
     assert threads._cgroup_cpus(tmp_path) == 1.5
@@ -99,8 +98,9 @@ def test_the_limits_of_control_groups_above(tmp_path):
     (inner / "cpu.max").write_text("200000 100000")
     assert threads._cgroup_cpus(tmp_path, "user/job") == 2.0
     membership = tmp_path / "cgroup"
-    membership.write_text("4:memory:/elsewhere\n0::/user/job\n")
+    membership.write_text("4:memory:/elsewhere\n3:cpu,cpuacct:/batch\n1:name=systemd:/\n0::/user/job\n")
     assert threads._own_cgroup(membership) == "user/job"
+    assert threads._own_cgroup(membership, "cpu") == "batch"
     membership.write_text("0::/\n")
     assert threads._own_cgroup(membership) == ""
     assert threads._own_cgroup(tmp_path / "missing") == ""
