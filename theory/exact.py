@@ -137,7 +137,7 @@ def exact_tau(
 
     See Also
     --------
-    stbmta.theory.gaussian.tau_min : what the paper asks for, 3 to 14 times larger.
+    stbmta.theory.gaussian.tau_min : what the paper asks for; about 3 times larger in high dimension, 12 or more in low.
 
     Examples
     --------
