@@ -314,8 +314,11 @@ def _choose(bandwidth: Bandwidth, bags: "Bags", metric: Literal["euclidean", "ci
         bag = np.searchsorted(ends, chosen, side="right")
         rows = bags.offsets[order[bag] + 1] - (ends[bag] - chosen)
         distances = np.empty(count * (count - 1) // 2)
-        columns = np.ascontiguousarray(bags.data[rows].T, dtype=np.float64)
-        for first, last in chunks(count, columns.size):  # Ctrl-C is heard in between
+        columns = np.empty((bags.dim, count))
+        # Both in parts, so that Ctrl-C is heard.
+        for first, last in chunks(bags.dim, count):
+            columns[first:last] = bags.data[rows, first:last].T
+        for first, last in chunks(count, columns.size):
             moments.pair_distances(columns, metric == "cityblock", first, last, distances)
         value = float(np.median(distances)) if count > 1 else 0.0
     if value <= 0:
