@@ -2,7 +2,10 @@
 
 import os
 import re
+import sys
+from numbers import Real
 from pathlib import Path
+from typing import Any
 
 from .container import format_bytes
 
@@ -73,18 +76,19 @@ def memory_limit(max_memory: float | str | None = None) -> int:
     >>> memory_limit("1.5 GB"), memory_limit("2GiB"), memory_limit(1e6)
     (1500000000, 2147483648, 1000000)
     """
-    if max_memory is None:
+    limit: Any = max_memory
+    if limit is None:
         return int(_SHARE * available_memory())
-    if isinstance(max_memory, str):
-        found = re.fullmatch(r"([0-9.]+(?:e[0-9]+)?)\s*([kmgt]?i?)b?", max_memory.strip().lower())
-        if found is None or found[2] not in _UNITS:
-            raise ValueError(
-                f"max_memory must be a number of bytes or text such as '4GB', found {max_memory!r}."
-            )
-        max_memory = float(found[1]) * _UNITS[found[2]]
-    if not max_memory > 0:
+    if isinstance(limit, str):
+        found = re.fullmatch(
+            r"((?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:e[0-9]+)?)\s*([kmgt]?i?)b?", limit.strip().lower()
+        )
+        limit = None if found is None or found[2] not in _UNITS else float(found[1]) * _UNITS[found[2]]
+    if isinstance(limit, bool) or not isinstance(limit, Real):
+        raise ValueError(f"max_memory must be a number of bytes or text such as '4GB', found {max_memory!r}.")
+    if not float(limit) > 0:
         raise ValueError(f"max_memory must be above 0, found {max_memory!r}.")
-    return int(max_memory)
+    return int(min(float(limit), sys.maxsize))  # infinity: all there is
 
 
 def require_memory(needed: float, limit: int, what: str, remedy: str) -> None:

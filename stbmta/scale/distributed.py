@@ -7,14 +7,15 @@ is run again by Dask; when that fails too, the run ends with an error that says 
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .readers import Partition, frame_blocks
+from .readers import Once, Partition, Rows, frame_blocks
 from .stream import BagStream
 
 __all__ = ["cluster_threads", "map_parts", "ordered_results", "release", "results", "send", "submit_part"]
@@ -31,7 +32,7 @@ _POLL = 2.0
 _LOST = "the connection to the Dask cluster was lost before the result was complete."
 
 
-def ordered_results(client: Any, tasks: Iterable[Callable[[], Any]]) -> Iterator[Any]:
+def ordered_results(client: Any, tasks: Iterable[Callable[[], Any]]) -> Generator[Any, None, None]:
     """Run tasks on a cluster and yield their results in order, a few under way at a time.
 
     Parameters
@@ -64,7 +65,7 @@ def ordered_results(client: Any, tasks: Iterable[Callable[[], Any]]) -> Iterator
         release(window)
 
 
-def results(client: Any, futures: Iterable[Any]) -> Iterator[Any]:
+def results(client: Any, futures: Iterable[Any]) -> Generator[Any, None, None]:
     """Yield the results of tasks that are under way, in order; cancel the rest when the caller stops early."""
     return ordered_results(client, [partial(_given, future) for future in futures])
 
@@ -84,7 +85,7 @@ def release(futures: Iterable[Any]) -> None:
 
 def send(client: Any, table: Array) -> Any:
     """Send a table to the cluster in small messages; return the future of the whole table."""
-    step = max(1, MOST_NUMBERS // table.shape[1])
+    step = max(1, 8 * MOST_NUMBERS // max(1, table[:1].nbytes))
     rows = [np.ascontiguousarray(table[k : k + step]) for k in range(0, max(1, len(table)), step)]
     parts = [client.submit(_same, some, pure=False) for some in rows]
     return parts[0] if len(parts) == 1 else client.submit(np.concatenate, parts, pure=False)
@@ -146,7 +147,9 @@ def _patient_result(client: Any, future: Any) -> Any:
     while True:
         done = future.done()
         try:
-            return future.result(timeout=PATIENCE if done else _POLL)  # a large result takes long to come here
+            return future.result(
+                timeout=PATIENCE if done else _POLL
+            )  # a large result takes long to come here
         except TimeoutError as error:
             if future.status == "error":  # the task ran out of time, not we
                 raise
@@ -181,7 +184,22 @@ def submit_part(client: Any, function: Callable[..., Any], part: Any, *arguments
     if isinstance(part, Partition):
         rows = client.compute(part.partition)
         return client.submit(_with_frame, function, rows, part.by, part.features, *arguments, pure=False)
+    if isinstance(part, Once):
+        raise ValueError(
+            "an iterator cannot be sent to a cluster: give BagStream functions that start it, or leave out client."
+        )
+    if isinstance(part, Rows):
+        tables = [send(client, table) if _is_large(table) else table for table in part.tables]
+        return client.submit(_with_tables, function, replace(part, tables=()), tables, *arguments, pure=False)
     return client.submit(function, part, *arguments, pure=False)
+
+
+def _is_large(table: Any) -> bool:
+    return isinstance(table, np.ndarray) and table.nbytes > 8 * MOST_NUMBERS
+
+
+def _with_tables(function: Callable[..., Any], part: Rows, tables: list[Any], *arguments: Any) -> Any:
+    return function(replace(part, tables=tuple(tables)), *arguments)
 
 
 def _with_frame(

@@ -1,6 +1,6 @@
 """Averages over neighbors on a Dask cluster.
 
-Means are cut into blocks of whole panels, in the order in which neighbors are added up. For each run of rows a
+Means are cut into blocks, in the order in which neighbors are added up. For each run of rows a
 chain of tasks goes through the blocks of columns; each continues the sums of the one before, so the bits are those of
 one machine. Chains of different rows run side by side.
 """
@@ -23,7 +23,9 @@ __all__ = ["Layout", "distributed_sums"]
 
 Array = npt.NDArray[Any]
 
-# Rows of a block, unless there would be more blocks than this: a task is told where each of its blocks is.
+# Rows of blocks and of runs are multiples of this, on every machine: vectors of any width fit.
+PANEL = 32
+# Rows of a block at most, unless there would be more blocks than this: a task is told where each of its blocks is.
 MOST_ROWS = 4096
 MOST_BLOCKS = 256
 # Runs of rows for each thread of the cluster at least, so that all end together.
@@ -63,16 +65,18 @@ class Layout:
         >>> Layout.of(100_000, 1000, threads=2)
         Layout(block=992, run=992, together=21, n_blocks=101, n_tasks=505)
         """
-        panels = -(-n_bags // WIDTH)
-        size = max(min(MOST_ROWS, MOST_NUMBERS // dim) // WIDTH, -(-panels // MOST_BLOCKS), 1)
+        panels = -(-n_bags // PANEL)
+        size = max(
+            min(MOST_ROWS // PANEL, MOST_NUMBERS // (PANEL * dim), panels), -(-panels // MOST_BLOCKS), 1
+        )
         n_blocks = -(-panels // size)
         shares = min(size, -(-_RUNS_A_THREAD * max(1, threads) // n_blocks))  # of each block
         run = -(-size // shares)
         n_runs = n_blocks * -(-size // run)
-        work = WIDTH * run * n_bags * dim
+        work = PANEL * run * n_bags * dim
         links = max(1, min(n_blocks, work // TASK, MOST_TASKS // n_runs))  # of a chain
         together = -(-n_blocks // links)
-        return cls(size * WIDTH, run * WIDTH, together, n_blocks, n_runs * -(-n_blocks // together))
+        return cls(size * PANEL, run * PANEL, together, n_blocks, n_runs * -(-n_blocks // together))
 
 
 def distributed_sums(client: Any, test: NeighborTest) -> tuple[Array, npt.NDArray[np.int64]]:
@@ -108,11 +112,17 @@ def distributed_sums(client: Any, test: NeighborTest) -> tuple[Array, npt.NDArra
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Means in the order of the sums, also as panels, and what the tests need to know of them."""
+    """Means in the order of the sums, also as panels, and what the tests need to know of them.
+
+    Panels are packed once, for vectors of some width, and read by many workers: where vectors have another width
+    they are packed again.
+    """
 
     means: Array
     errors: Array
     thresholds: Array
+    scale: float
+    width: int
     panels: npt.NDArray[np.float32]
     row_limits: npt.NDArray[np.float32]
     column_limits: npt.NDArray[np.float32]
@@ -138,11 +148,28 @@ def _make_block(
     panels, row_limits = pack(means, center, np.arange(len(means)), scale, row_limits)
     padded = np.zeros_like(row_limits)
     padded[:, : len(means)] = column_limits
-    return _Block(means, errors, thresholds, panels, row_limits, padded)
+    return _Block(means, errors, thresholds, scale, WIDTH, panels, row_limits, padded)
+
+
+def _readable(block: _Block, center: Array) -> _Block:
+    """Return a block with panels for the vectors of this machine."""
+    if block.width == WIDTH:
+        return block
+    row_limits, column_limits = (
+        some[:, : len(block.means)] for some in (block.row_limits, block.column_limits)
+    )
+    return _make_block(
+        block.means, block.errors, block.thresholds, row_limits, column_limits, center, block.scale
+    )
 
 
 def _continue(
-    state: tuple[Array, Array] | None, block: _Block, start: int, n_rows: int, columns: list[_Block], center: Array
+    state: tuple[Array, Array] | None,
+    block: _Block,
+    start: int,
+    n_rows: int,
+    columns: list[_Block],
+    center: Array,
 ) -> tuple[Array, Array]:
     """Add the neighbors among some columns to the sums of a run of rows."""
     if state is None:
@@ -150,7 +177,9 @@ def _continue(
     else:
         sums, counts = (part.copy() for part in state)  # the task before may be asked for its result again
     step = max(1, CACHED // (len(center) * WIDTH)) * WIDTH
+    block = _readable(block, center)
     for other in columns:
+        other = _readable(other, center)
         for k in range(0, n_rows, step):
             _add(block, start + k, min(step, n_rows - k), other, center, sums[k:], counts[k:])
     return sums, counts

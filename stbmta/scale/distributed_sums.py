@@ -26,11 +26,11 @@ Array = npt.NDArray[Any]
 Work = Tile | Precomputed
 Scatter = Callable[[Array, Array, int, int], None]
 
-# Points of a block at most: some tenths of a second of kernel values a task; and pieces, to keep tables small.
+# Points of a block at most, some tenths of a second of kernel values a task, unless there would be more blocks than
+# this: a task takes two, so tasks stay bounded in number. Pieces of a block at most, to keep tables small.
 MOST_POINTS = 20_000
+MOST_BLOCKS = 400
 MOST_PIECES = 1000
-# Tasks at most: where there are more pairs of blocks, a task takes several blocks of columns.
-MOST_TASKS = 100_000
 # Tasks for each thread of the cluster at least, so that all end together.
 _TASKS_A_THREAD = 16
 
@@ -58,10 +58,17 @@ class RemoteSide:
     points: list[Any]
 
 
-def block_rows(client: Any, n_points: int, dim: int) -> int:
-    """Return how many points a block should have."""
-    wanted = math.ceil(math.sqrt(2 * _TASKS_A_THREAD * max(1, cluster_threads(client))))
-    return max(1, min(MOST_POINTS, MOST_NUMBERS // dim, -(-n_points // wanted)))
+def block_rows(n_points: int, dim: int, threads: int) -> int:
+    """Return how many points a block should have, for a cluster with so many threads.
+
+    Examples
+    --------
+    >>> [block_rows(n, 12, threads=2) for n in (800, 600_000, 10**8)]
+    [100, 20000, 250000]
+    """
+    wanted = math.ceil(math.sqrt(2 * _TASKS_A_THREAD * max(1, threads)))
+    small = min(MOST_POINTS, MOST_NUMBERS // dim, -(-n_points // wanted))
+    return max(1, small, -(-n_points // MOST_BLOCKS))
 
 
 def cut_blocks(pieces: Array, bag: Array, rows: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -114,7 +121,8 @@ def run_remotely(
     else:
         points = (left.points,) if left is right else (left.points, right.points)
         work = choose_tile(kernel, Extent.of(*points), np.dtype(dtype))
-    rows = block_rows(client, max(len(left.points), len(right.points)), left.points.shape[1])
+    n_points, dim = max(len(left.points), len(right.points)), left.points.shape[1]
+    rows = block_rows(n_points, dim, cluster_threads(client))
     remote = send_blocks(client, left, rows)
     other = remote if left is right else send_blocks(client, right, rows)
     try:
@@ -140,53 +148,39 @@ def run_rectangles(
     scatter : callable
         Adds the table of a group to the result.
     """
-    symmetric, n_columns = left is right, len(right.blocks)
-    pairs = sum((last - first) * (n_columns - first * symmetric) for first, last in left.groups)
-    together = -(-pairs // MOST_TASKS)
+    symmetric = left is right
 
-    def tasks(first: int, last: int) -> list[tuple[int, int, int]]:
-        """Return the tasks of a group: a block of rows, and the first and last of some blocks of columns."""
-        starts = range(first * symmetric, n_columns, together)
-        return [(a, b, min(b + together, n_columns)) for a in range(first, last) for b in starts]
+    def pairs(first: int, last: int) -> list[tuple[int, int]]:
+        """Return the tasks of a group: a block of rows and a block of columns."""
+        return [(a, b) for a in range(first, last) for b in range(first * symmetric, len(right.blocks))]
 
-    everything = [task for group in left.groups for task in tasks(*group)]
+    everything = [pair for group in left.groups for pair in pairs(*group)]
     submit = partial(_submit, client, left, right, first_column, work)
-    tables = ordered_results(client, (partial(submit, *task) for task in everything))
+    tables = ordered_results(client, (partial(submit, *pair) for pair in everything))
     with closing(tables), progress_bar("kernel values", len(everything)) as advance:
         for first, last in left.groups:
             p0, p1 = left.blocks[first][0], left.blocks[last - 1][1]
             q0 = p0 * symmetric
             out = np.zeros((p1 - p0, right.blocks[-1][1] - q0))
-            for a, b, end in tasks(first, last):
-                (r0, r1), c0, c1 = left.blocks[a], right.blocks[b][0], right.blocks[end - 1][1]
+            for a, b in pairs(first, last):
+                (r0, r1), (c0, c1) = left.blocks[a], right.blocks[b]
                 out[r0 - p0 : r1 - p0, c0 - q0 : c1 - q0] = next(tables)
                 advance()
             scatter(out, np.array([p0, q0]), p0, p1)
 
 
 def _submit(
-    client: Any,
-    left: RemoteSide,
-    right: RemoteSide,
-    first_column: Array,
-    work: Work,
-    row: int,
-    column: int,
-    end: int,
+    client: Any, left: RemoteSide, right: RemoteSide, first_column: Array, work: Work, a: int, b: int
 ) -> Any:
-    (p0, p1), q0, q1 = left.blocks[row], right.blocks[column][0], right.blocks[end - 1][1]
+    (p0, p1), (q0, q1) = left.blocks[a], right.blocks[b]
     rows, columns = left.pieces[p0 : p1 + 1] - left.pieces[p0], right.pieces[q0 : q1 + 1] - right.pieces[q0]
     first = np.clip(first_column[p0:p1] - q0, 0, q1 - q0)
-    return client.submit(
-        _table, left.points[row], right.points[column:end], rows, columns, first, work, pure=False
-    )
+    return client.submit(_table, left.points[a], right.points[b], rows, columns, first, work, pure=False)
 
 
-def _table(
-    left: Array, right: list[Array], rows: Array, columns: Array, first_column: Array, work: Work
-) -> Array:
-    """Return the piece sums of a block of rows and some blocks of columns."""
-    sides = (_side(left, rows), _side(np.concatenate(right), columns))
+def _table(left: Array, right: Array, rows: Array, columns: Array, first_column: Array, work: Work) -> Array:
+    """Return the piece sums of two blocks."""
+    sides = (_side(left, rows), _side(right, columns))
     if isinstance(work, Tile):
         block = tile_block(*sides, first_column, work)
     else:

@@ -21,6 +21,7 @@ __all__ = [
     "Once",
     "Partition",
     "Rows",
+    "choose_columns",
     "frame_blocks",
     "read_arrays",
     "read_bags",
@@ -35,7 +36,7 @@ Blocks = Callable[[], Iterator[Block]]
 # Bytes of a block, if nobody says how many rows it has.
 BLOCK = 2**22
 # Numbers of a part of bags that are in memory: what goes to a worker together.
-PART = 2**20
+PART = 2**19
 # Bytes of a Parquet file that are read together, for each column.
 _BUFFER = 2**16
 _FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc"}
@@ -48,23 +49,26 @@ class Rows:
     Attributes
     ----------
     read : callable
-        Takes the number of rows of a block, and starts an iterator of blocks.
+        Takes the tables and the number of rows of a block, and starts an iterator of blocks.
     width : int
         Numbers of a row.
     rows : int or None
         Rows of a block; by default those of 4 MB.
+    tables : tuple of arrays
+        What is read, where it is in memory: a cluster is sent it by itself.
     """
 
-    read: Callable[[int], Iterator[Block]]
+    read: Callable[..., Iterator[Block]]
     width: int
     rows: int | None = None
+    tables: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
             raise ValueError(f"rows must be at least 1, found {self.rows}.")
 
     def __call__(self) -> Iterator[Block]:
-        return self.read(self._fitting(BLOCK) if self.rows is None else self.rows)
+        return self.read(*self.tables, self._fitting(BLOCK) if self.rows is None else self.rows)
 
     def within(self, nbytes: int) -> "Rows":
         """Return the same part in blocks of no more than so many bytes."""
@@ -80,7 +84,8 @@ class Rows:
 
 def read_arrays(X: Array, groups: Any, rows: int | None) -> Rows:
     """Return a long array, for instance a memory map, as a part."""
-    return Rows(partial(_array_blocks, X, groups), 1 if np.ndim(X) < 2 else X.shape[1], rows)
+    table = X if hasattr(X, "shape") else np.asarray(X)
+    return Rows(_array_blocks, 1 if len(table.shape) < 2 else table.shape[1], rows, (table, groups))
 
 
 def _array_blocks(X: Array, groups: Any, rows: int) -> Iterator[Block]:
@@ -94,14 +99,14 @@ def read_bags(bags: Bags, rows: int | None) -> list[Rows]:
     cuts = np.unique(np.r_[np.searchsorted(bags.offsets, wanted), len(bags)])
     return [
         Rows(
-            partial(
-                _bag_blocks,
+            _bag_blocks,
+            bags.dim,
+            rows,
+            (
                 bags.data[bags.offsets[a] : bags.offsets[b]],
                 bags.labels[a:b],
                 bags.offsets[a : b + 1] - bags.offsets[a],
             ),
-            bags.dim,
-            rows,
         )
         for a, b in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
     ]
@@ -136,6 +141,23 @@ class Once:
         return iter(first)
 
 
+def choose_columns(
+    by: str | Sequence[str], columns: str | Sequence[str] | None, present: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return the columns of the labels and those of the features, refusing names that are not there.
+
+    Examples
+    --------
+    >>> choose_columns("who", None, ["a", "who", "b"])
+    (['who'], ['a', 'b'])
+    """
+    keys = [by] if isinstance(by, str) else list(by)
+    chosen = [columns] if isinstance(columns, str) else columns
+    for name in [*keys, *(chosen or ())]:
+        check_column(name, present)
+    return keys, [name for name in present if name not in keys] if chosen is None else list(chosen)
+
+
 # ---------------------------------------------------------------------- Parquet and Arrow
 
 
@@ -145,15 +167,10 @@ def read_dataset(
     """Return the files of an Arrow dataset as parts, and the names of the features."""
     datasets = _datasets(path)
     schema = datasets[0].schema
-    keys = [by] if isinstance(by, str) else list(by)
-    for name in [*keys, *(columns or ())]:
-        check_column(name, schema.names)
-    index = set(_index_columns(schema))
-    features = [
-        name
-        for name in (schema.names if columns is None else columns)
-        if name not in keys and (columns is not None or name not in index)
-    ]
+    keys, features = choose_columns(by, columns, schema.names)
+    if columns is None:
+        index = set(_index_columns(schema))
+        features = [name for name in features if name not in index]
     parts = [
         Rows(partial(_fragment_blocks, fragment, keys, features), len(features), rows)
         for dataset in datasets
@@ -216,7 +233,8 @@ def _fragment_blocks(fragment: Any, by: list[str], features: list[str], rows: in
 
 def _batches(fragment: Any, columns: list[str], rows: int) -> Iterator[Any]:
     """Read a file in batches, as little ahead as it can be."""
-    if fragment.format.default_extname != "parquet":
+    kind = getattr(fragment, "format", None)  # a table in memory has none
+    if kind is None or kind.default_extname != "parquet":
         return fragment.to_batches(
             columns=columns, batch_size=rows, batch_readahead=0, fragment_readahead=0, use_threads=False
         )
@@ -242,11 +260,7 @@ def read_csv(
     file = str(path)
     if not Path(file).is_file():
         raise FileNotFoundError(f"there is no file {file!r}.")
-    present = list(pd.read_csv(file, nrows=0).columns)
-    keys = [by] if isinstance(by, str) else list(by)
-    for name in [*keys, *(columns or ())]:
-        check_column(name, present)
-    features = [name for name in present if name not in keys] if columns is None else list(columns)
+    keys, features = choose_columns(by, columns, list(pd.read_csv(file, nrows=0).columns))
     kinds = _label_types(file, keys)
     return Rows(partial(_csv_blocks, file, keys, features, kinds), len(features), rows), features
 

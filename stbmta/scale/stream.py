@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bags import Bags
-from ..inputs import as_labels, as_matrix, check_finite, factorize
-from .readers import Once, Partition, Rows, read_arrays, read_bags, read_csv, read_dataset
+from ..inputs import as_labels, as_matrix, factorize
+from .readers import Once, Partition, Rows, choose_columns, read_arrays, read_bags, read_csv, read_dataset
 
 __all__ = ["BagStream", "Blocks", "LabelCoder", "label_list"]
 
@@ -140,9 +140,13 @@ class BagStream:
         columns : sequence of str, optional
             The features; all other columns by default.
         """
-        keys = [by] if isinstance(by, str) else list(by)
-        features = [name for name in frame.columns if name not in keys] if columns is None else list(columns)
-        wanted = frame[[*features, *keys]].to_delayed()
+        if not hasattr(frame, "to_delayed"):
+            raise TypeError(
+                f"expected a Dask data frame, found {type(frame).__name__}. "
+                "Bags.from_frame takes data frames in memory."
+            )
+        keys, features = choose_columns(by, columns, list(frame.columns))
+        wanted = frame[list(dict.fromkeys([*features, *keys]))].to_delayed()
         return cls([Partition(partition, keys, features) for partition in wanted], features)
 
     def within(self, nbytes: int) -> "BagStream":
@@ -243,11 +247,13 @@ class LabelCoder:
 
 
 def _complain(points: Array, codes: Array, labels: list[Any], columns: Sequence[str] | None) -> None:
-    """Name the first bag and column of a block that is not finite."""
-    row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
-    label = np.empty(1, dtype=object)
-    label[0] = labels[codes[row]]
-    check_finite(points[row : row + 1], np.array([0, 1]), label, columns)
+    """Name the first bag and column of a block that is not finite; where in the bag that is, a block cannot tell."""
+    row, column = (int(k) for k in np.argwhere(~np.isfinite(points))[0])
+    name = column if columns is None else repr(columns[column])
+    raise ValueError(
+        f"bag {labels[codes[row]]!r} contains {points[row, column]} in column {name}. "
+        "Remove or impute missing values before making bags."
+    )
 
 
 def label_list(labels: Array) -> list[Any]:

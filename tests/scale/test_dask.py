@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -22,9 +23,11 @@ from stbmta import (
     cross_statistics,
     sums,
 )
-from stbmta.linear import neighbor_averages
+from stbmta.linear import NeighborTest, neighbor_averages
+from stbmta.scale import distributed_linear
 from stbmta.scale.distributed import ordered_results
-from stbmta.scale.distributed_sums import cut_blocks
+from stbmta.scale.distributed_linear import Layout
+from stbmta.scale.distributed_sums import block_rows, cut_blocks
 from stbmta.scale.features import RandomFourier
 from stbmta.scale.means import mean_statistics
 from stbmta.scale.readers import Partition
@@ -219,6 +222,34 @@ def test_neighbor_averages_have_the_same_bits(client, monkeypatch):
         neighbor_averages(bags, 2.0, client=client, keep_neighbors=True)
 
 
+def test_tasks_and_blocks_are_of_bounded_number_on_every_machine():
+    """Rows come in multiples that vectors of any width divide, so nothing depends on the caller's CPU."""
+    for n_bags, dim, threads in ((1, 1, 0), (10, 5, 100), (300, 7, 2), (10**6, 10**4, 1600), (10**7, 10, 64)):
+        layout = Layout.of(n_bags, dim, threads)
+        assert layout.n_tasks <= 20_000
+        assert layout.n_blocks <= 256
+        assert layout.block % 32 == layout.run % 32 == 0
+        assert layout.block < n_bags + 32  # what is empty is no task
+    assert 32 % distributed_linear.WIDTH == 0
+    for n_points in (1, 800, 10**7, 10**9):
+        assert -(-n_points // block_rows(n_points, 1000, threads=1600)) <= 400
+
+
+def test_blocks_that_were_packed_for_other_vectors_are_packed_again(rng):
+    """A worker with vectors of 8 numbers may fetch a block from one with vectors of 32."""
+    means = rng.normal(size=(40, 3))
+    test = NeighborTest.of(means, np.ones(40), np.ones(40))
+    limits = (test.limits[0], test.limits[1])
+    block = distributed_linear._make_block(
+        means, test.errors, test.thresholds, *limits, test.center, test.scale
+    )
+    other = replace(block, width=4, panels=np.zeros_like(block.panels))
+    expected = distributed_linear._continue(None, block, 0, 40, [block], test.center)
+    found = distributed_linear._continue(None, other, 0, 40, [other], test.center)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_one_worker_or_three_make_no_difference(bags):
     expected = bag_statistics(bags, RBF(1.5)).gram
     for n_workers in (1, 3):
@@ -240,6 +271,36 @@ def test_errors_of_a_task_reach_the_caller(client, frame):
         bag_statistics(dask_stream(frame, 2), Precomputed(np.eye(3000)), client=client)
     with pytest.raises(ValueError, match="the stream has 0 rows"):
         bag_statistics(dask_stream(frame[:0], 1), RBF(1.0), client=client)
+    blocks = BagStream.from_iterable((frame[["a"]], frame["who"]) for _ in range(1))
+    with pytest.raises(ValueError, match="an iterator cannot be sent to a cluster"):
+        mean_statistics(blocks, client=client)
+
+
+def test_columns_of_a_dask_frame_are_checked_first(frame):
+    import dask.dataframe as dd
+
+    there = dd.from_pandas(frame, npartitions=2)
+    with pytest.raises(KeyError, match="Did you mean 'who'"):
+        BagStream.from_dask(there, "Who")
+    with pytest.raises(TypeError, match="expected a Dask data frame, found DataFrame"):
+        BagStream.from_dask(frame, "who")
+
+
+def test_arrays_go_to_workers_in_small_messages(client, frame, monkeypatch):
+    monkeypatch.setattr("stbmta.scale.distributed.MOST_NUMBERS", 500)
+    sizes, submit = [], client.submit
+
+    def watched(function, *arguments, **options):
+        flat = [x for some in arguments for x in (some if isinstance(some, list) else [some])]
+        sizes.extend(x.nbytes for x in flat if isinstance(x, np.ndarray))
+        return submit(function, *arguments, **options)
+
+    monkeypatch.setattr(client, "submit", watched)
+    stream = BagStream.from_arrays(frame[["a", "b", "c"]].to_numpy(), np.array(frame["who"], dtype="U3"))
+    there, here = mean_statistics(stream, client=client), mean_statistics(stream)
+    np.testing.assert_array_equal(there.means, here.means)
+    assert there.labels.tolist() == here.labels.tolist()
+    assert 2000 < max(sizes) <= 8 * 500
 
 
 def slow_kernel(X, Y, seconds=0.01):

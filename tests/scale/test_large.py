@@ -348,7 +348,8 @@ def test_costs_count_what_they_should():
     assert plan.tasks == 0
     many = cost.plan_compute(job, threads=1, workers=5, rates=rates)
     assert many.tasks == 2  # one part to read, one block to compare
-    assert many.moved == (5 + 2) * 10 * 64 * 8
+    assert many.moved == (1.5 * 5 + 2) * 10 * 64 * 8
+    assert many.worker_memory == 1.5 * 10 * 64 * 8 + 2**30  # a block of means, and its panels
     assert many.phases[-1].name == "moving"
     assert "5 machines of 1 cores" in many.summary()
     with pytest.raises(ValueError, match="kind must be"):

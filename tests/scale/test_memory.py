@@ -27,10 +27,14 @@ def test_limits_in_words(text, expected):
     assert memory.memory_limit(text) == expected
 
 
-@pytest.mark.parametrize("wrong", ["lots", "4XB", "", "-3GB", 0, -1, float("nan")])
+@pytest.mark.parametrize("wrong", ["lots", "4XB", "", "-3GB", "1.2.3GB", 0, -1, float("nan"), True, [4]])
 def test_wrong_limits_are_refused(wrong):
     with pytest.raises(ValueError, match="max_memory must be"):
         memory.memory_limit(wrong)
+
+
+def test_infinity_is_all_there_is():
+    assert memory.memory_limit(float("inf")) > 10**18
 
 
 def test_the_default_is_half_of_what_is_free(monkeypatch):
