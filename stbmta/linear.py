@@ -7,7 +7,7 @@ no problem; ``bag_statistics`` would need a B x B matrix.
 
 from dataclasses import dataclass
 from functools import partial
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,8 @@ Indices = npt.NDArray[np.int64]
 CACHED = 2**17
 # Coordinates of pairs that are looked at in one task: some hundredths of a second, so that Ctrl-C is heard.
 TASK = 2**32
+# A second look, in double precision, is slower by far, and some data need many: so many at a time.
+LOOK = 2**28
 # Groups of rows for each thread at least, so that all end together.
 _GROUPS = 4
 # Bytes of a bag beside its coordinates (order, errors, limits), and of a pair of neighbors that is kept.
@@ -322,6 +324,8 @@ def sum_neighbors(
     step = min(CACHED, TASK // n_bags) // (dim * WIDTH)
     step = min(step, spare // (8 * WIDTH * n_panels * n_threads), n_panels // (_GROUPS * n_threads))
     starts = range(0, n_panels, max(1, step))
+    look = max(1, LOOK // (n_bags * dim))
+    stopped = Event()
 
     def group(number: int) -> None:
         first = starts[number]
@@ -329,25 +333,20 @@ def sum_neighbors(
         masks = np.empty(((last - first) * WIDTH, n_panels, 2), np.uint32)
         jit_linear.filter_pairs(panels, panels, dim, row_limits, column_limits, first, last, masks)
         rows = order[first * WIDTH : last * WIDTH]
-        jit_linear.sum_candidates(
-            means,
-            means,
-            test.center,
-            rows,
-            order,
-            test.errors,
-            test.errors,
-            test.thresholds,
-            masks,
-            sums,
-            counts,
-        )
+        for start in range(0, len(rows), look):
+            if stopped.is_set():
+                return
+            some = slice(start, start + look)
+            jit_linear.sum_candidates(
+                means, means, test.center, rows[some], order,
+                test.errors, test.errors, test.thresholds, masks[some], sums, counts,
+            )  # fmt: skip
         if kept is not None:
             kept.add(rows, masks[: len(rows)], order, int(counts[rows].sum()))
         advance()
 
     with progress_bar("comparing means", len(starts)) as advance:
-        run([partial(group, number) for number in range(len(starts))], n_threads)
+        run([partial(group, number) for number in range(len(starts))], n_threads, stopped)
     return sums, counts
 
 

@@ -160,7 +160,11 @@ def chunks(count: int, cost: float, multiple: int = 1) -> list[tuple[int, int]]:
     return [(start, min(start + step, count)) for start in range(0, count, step)]
 
 
-def run(tasks: Sequence[Callable[[], None]], n_threads: int | None = None) -> None:
+def run(
+    tasks: Sequence[Callable[[], None]],
+    n_threads: int | None = None,
+    stopped: threading.Event | None = None,
+) -> None:
     """Run tasks, in order, on a number of threads; the first error or Ctrl-C stops them.
 
     Parameters
@@ -168,6 +172,8 @@ def run(tasks: Sequence[Callable[[], None]], n_threads: int | None = None) -> No
     tasks : sequence of callables
         Each writes to places of its own. The most expensive should come first.
     n_threads : int, optional
+    stopped : threading.Event, optional
+        Set when the tasks that still run may end early, because nobody wants their results.
     """
     workers = min(get_num_threads(n_threads), len(tasks))
     if workers <= 1:
@@ -181,5 +187,7 @@ def run(tasks: Sequence[Callable[[], None]], n_threads: int | None = None) -> No
             for future in done:
                 future.result()
         except BaseException:
+            if stopped is not None:
+                stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -268,3 +268,24 @@ def test_squares_beyond_floating_point_are_refused(scale, message, rng):
     same = Bags.from_list([[scale, scale]] * 3)
     assert neighbor_averages(same, 1.0).counts.tolist() == [3, 3, 3]
     np.testing.assert_array_equal(bag_statistics(same).naive_mse, np.zeros(3))
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_many_second_looks_are_left_when_nobody_waits_for_them(n_threads, rng, monkeypatch):
+    """Equal bags without spread all lie on the threshold; Ctrl-C must not wait until all pairs are compared."""
+    bags = Bags.from_list([[1.0, 1.0]] * 300)
+    expected = neighbor_averages(bags, 1.0)
+    monkeypatch.setattr(linear, "LOOK", 300 * 8)  # eight rows at a time
+    found = neighbor_averages(bags, 1.0, n_threads=n_threads)
+    np.testing.assert_array_equal(found.averages, expected.averages)
+    np.testing.assert_array_equal(found.counts, expected.counts)
+    looks = []
+
+    def interrupted(*args):
+        looks.append(len(args[3]))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(jit_linear, "sum_candidates", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        neighbor_averages(bags, 1.0, n_threads=n_threads)
+    assert set(looks) == {8}

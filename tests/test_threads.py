@@ -146,6 +146,17 @@ def test_the_first_error_stops_the_rest():
         assert len(ran) < 50
 
 
+def test_tasks_that_still_run_are_told_that_they_may_stop():
+    stopped, told = threading.Event(), []
+
+    def fail():
+        raise RuntimeError("broken")
+
+    with pytest.raises(RuntimeError, match="broken"):
+        threads.run([lambda: told.append(stopped.wait(10)), fail], 2, stopped)
+    assert told == [True]
+
+
 def test_ctrl_c_while_tasks_are_handed_out_stops_the_rest():
     ran = []
 
