@@ -8,7 +8,14 @@ from numpy.typing import ArrayLike
 from . import _check as check
 from ._check import Value
 
-__all__ = ["Correction", "Family", "number_of_tests", "pair_log_level", "sidak_log_level"]
+__all__ = [
+    "Correction",
+    "Family",
+    "log_number_of_tests",
+    "number_of_tests",
+    "pair_log_level",
+    "sidak_log_level",
+]
 
 Family = Literal["all", "task"]
 Correction = Literal["bonferroni", "sidak"]
@@ -38,7 +45,20 @@ def number_of_tests(n_bags: ArrayLike, family: Family = "all") -> Value:
     bags = check.n_bags(n_bags, at_least=2)
     if family not in ("all", "task"):
         raise ValueError(f"family must be 'all' or 'task'; found {family!r}.")
-    return bags * (bags - 1) / 2 if family == "all" else bags - 1
+    with np.errstate(over="ignore"):
+        return bags * (bags - 1) / 2 if family == "all" else bags - 1
+
+
+def log_number_of_tests(n_bags: ArrayLike, family: Family = "all") -> Value:
+    """Logarithm of `number_of_tests`, also for so many bags that the pairs are beyond all numbers.
+
+    Examples
+    --------
+    >>> round(float(log_number_of_tests(1e200)), 3)  # B^2 / 2
+    920.341
+    """
+    tests = number_of_tests(n_bags, family)
+    return np.where(np.isinf(tests), 2 * np.log(n_bags) - np.log(2), np.log(tests))[()]
 
 
 def pair_log_level(
@@ -67,23 +87,23 @@ def pair_log_level(
     >>> round(float(np.exp(pair_log_level(100, 0.05)) * 4950), 12)
     0.05
     """
-    alpha, tests = check.alpha(alpha), number_of_tests(n_bags, family)
+    alpha, log_tests = check.alpha(alpha), log_number_of_tests(n_bags, family)
     if correction == "bonferroni":
-        return np.log(alpha) - np.log(tests)
+        return np.log(alpha) - log_tests
     if correction == "sidak":
-        return sidak_log_level(alpha, tests)
+        return sidak_log_level(alpha, log_tests)
     raise ValueError(f"correction must be 'bonferroni' or 'sidak'; found {correction!r}.")
 
 
-def sidak_log_level(alpha: ArrayLike, tests: ArrayLike) -> Value:
+def sidak_log_level(alpha: ArrayLike, log_tests: ArrayLike) -> Value:
     """``log(1 - (1 - alpha)^(1 / tests))``, also where the power cannot be told from 1.
 
     Examples
     --------
-    >>> round(float(np.exp(sidak_log_level(0.19, 2))), 12)
+    >>> round(float(np.exp(sidak_log_level(0.19, np.log(2)))), 12)
     0.1
     """
     total = -np.log1p(-check.alpha(alpha))
-    each = total / np.asarray(tests, float)
+    each = total * np.exp(-np.asarray(log_tests, float))
     with np.errstate(divide="ignore"):
-        return np.where(each > _TINY, np.log(-np.expm1(-each)), np.log(total) - np.log(tests))[()]
+        return np.where(each > _TINY, np.log(-np.expm1(-each)), np.log(total) - log_tests)[()]

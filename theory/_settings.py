@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from . import bounded, exact, gaussian, laws
+from ._levels import log_number_of_tests
 from ._quadratic import quadratic_root
 from ._roots import positive_root
 
@@ -104,7 +105,7 @@ class GaussianExact:
 
     def alpha(self, tau: float, n_bags: float, dim: float, n: float) -> float:
         inner, norm = self._log_errors(tau, dim)
-        log_tests = np.log(float(exact.number_of_tests(n_bags)))
+        log_tests = float(log_number_of_tests(n_bags))
         pairs = log_tests + max(float(exact.exact_log_level(tau, dim)), inner)
         any_norm = -np.expm1(n_bags * np.log1p(-np.exp(norm)))  # errors of different bags are independent
         return max(_error_probability(pairs), float(any_norm))

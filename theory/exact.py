@@ -12,7 +12,14 @@ from scipy.special import ndtri_exp
 from . import _check as check
 from . import laws
 from ._check import Value
-from ._levels import Correction, Family, number_of_tests, pair_log_level, sidak_log_level
+from ._levels import (
+    Correction,
+    Family,
+    log_number_of_tests,
+    number_of_tests,
+    pair_log_level,
+    sidak_log_level,
+)
 from ._roots import positive_root
 from .events import EventProbabilities
 
@@ -253,7 +260,7 @@ def exact_norm(n_bags: ArrayLike, dim: ArrayLike, alpha: ArrayLike) -> Value:
     0.0147
     """
     alpha, bags, dim = check.alpha(alpha), check.n_bags(n_bags), check.dim(dim)
-    log_p = sidak_log_level(alpha, bags)
+    log_p = sidak_log_level(alpha, np.log(bags))
     return np.maximum(laws.chi_square_quantile(log_p, dim, upper=True)[1], 0.0) / dim
 
 
@@ -286,19 +293,19 @@ def exact_event_probabilities(
     tau, dim = check.tau(tau), check.dim(dim)
     zeta = check.size("zeta", zeta)
     ratio = check.real("ratio", ratio, at_least=0, at_most=1)
-    pairs, bags = number_of_tests(n_bags), check.n_bags(n_bags)
+    log_pairs, bags = log_number_of_tests(n_bags), check.n_bags(n_bags)
     threshold = zeta * dim / 2
     no_excess = np.log1p(-np.exp(laws.chi_square_logsf(dim * (1 + tau), dim)))
     return EventProbabilities(
-        A=_union(pairs, laws.chi_square_logcdf(threshold, dim, tau * dim / 2)),
-        B=_union(pairs, laws.chi_square_logsf(threshold, dim, ratio * tau * dim / 2)),
-        C=_union(2 * pairs, laws.inner_product_logsf(tau * dim, dim)),
+        A=_union(log_pairs, laws.chi_square_logcdf(threshold, dim, tau * dim / 2)),
+        B=_union(log_pairs, laws.chi_square_logsf(threshold, dim, ratio * tau * dim / 2)),
+        C=_union(np.log(2) + log_pairs, laws.inner_product_logsf(tau * dim, dim)),
         C_prime=-np.expm1(bags * no_excess),
     )
 
 
-def _union(count: Value, log_p: Value) -> Value:
-    return np.exp(np.minimum(np.log(count) + log_p, 0.0))
+def _union(log_count: Value, log_p: Value) -> Value:
+    return np.exp(np.minimum(log_count + log_p, 0.0))
 
 
 def _miss(tau: float, dim: float, log_p: float, ratio: float) -> float:

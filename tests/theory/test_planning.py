@@ -275,6 +275,21 @@ def test_many_bags_in_the_exact_setting():
     )
 
 
+def test_more_pairs_than_any_number_can_count():
+    """A tau this large serves 1e160 bags or more; their pairs are counted by logarithms."""
+    plan = {"dim": 6000, "alpha": 2.5e-11, "tau": 14.8, "thresholds": "exact"}
+    bags = solve(**plan, n_bags=None)
+    assert 1e155 < bags < np.inf
+    assert solve(**{**plan, "tau": None}, n_bags=bags) == pytest.approx(14.8, rel=1e-9)
+    assert solve(**{**plan, "alpha": None}, n_bags=bags) == pytest.approx(2.5e-11, rel=1e-6)
+    for correction in ("bonferroni", "sidak"):
+        level = gaussian.pair_log_level([1e152, 1e200], 0.05, correction=correction)
+        assert level[0] - level[1] == pytest.approx(96 * np.log(10), rel=1e-14)
+    accept = gaussian.exact_zeta(14.8, bags, 6000, 2.5e-11)
+    chances = gaussian.exact_event_probabilities(14.8, accept, bags, 6000)
+    np.testing.assert_allclose(chances.A, 2.5e-11, rtol=1e-6)
+
+
 @pytest.mark.parametrize("thresholds", ["printed", "exact"])
 def test_a_dimension_beyond_all_numbers_is_no_plan(thresholds):
     plan = {"n_bags": 100, "dim": None, "alpha": 0.05, "thresholds": thresholds}
