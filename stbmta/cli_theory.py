@@ -81,6 +81,9 @@ def threshold(
 ) -> None:
     """Show which threshold the similarity tests need: as printed in the paper, and exact.
 
+    Exact thresholds find all pairs within tau / 3, as the printed ones do; under "equal means" only pairs of equal
+    means, under "one task" only the pairs of a single bag. The gain is printed over exact.
+
     Without --dim: the smallest dimension in which tau is below 1 and below 0.1.
 
     Example: stbmta threshold --bags 100 --dim 1000 --dim 100000

@@ -199,3 +199,11 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments, message, as_json):
 @pytest.mark.parametrize("command", ["threshold", "bound", "plan"])
 def test_help_has_an_example(command):
     assert f"stbmta {command} --" in run(command, "--help")
+
+
+def test_help_explains_the_columns():
+    text = " ".join(run("threshold", "--help").split())
+    (row,) = rows("threshold", "--bags", 9, "--dim", 50)
+    for column in ("equal means", "one task"):
+        assert column in row
+        assert f'"{column}" only' in text
