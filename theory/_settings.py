@@ -56,6 +56,11 @@ def _dimension(dim: float) -> float:
     return max(dim, 1.0) if dim < np.inf else float("nan")
 
 
+def _limit(tau: float, smallest: float) -> float:
+    """Infinity where the smallest tau in the limit is this one, but for rounding; else there is none."""
+    return float("inf") if smallest <= tau * (1 + ROUNDING) else float("nan")
+
+
 @dataclass(frozen=True)
 class GaussianPrinted:
     """prop:testgauss: tau at least max(C delta, sqrt(C delta)). The bag size does not matter."""
@@ -145,13 +150,15 @@ class Bounded:
         t, crowding = float(bounded.t(alpha, n_bags)), self._crowding(n)
         rest = max(self._radius(tau) - crowding * t, 0.0)
         inverse = rest**2 / t - crowding
-        return max(1 / inverse, 1.0) if inverse > 0 else float("nan")
+        if inverse <= 0:
+            return _limit(tau, self.smallest_tau(n_bags, np.inf, n, alpha))
+        return max(1 / inverse, 1.0)
 
     def n(self, tau: float, n_bags: float, dim: float, alpha: float) -> float:
         t, radius = float(bounded.t(alpha, n_bags)), self._radius(tau)
         gap = radius**2 - t / dim
         if gap <= 0:
-            return float("nan")
+            return _limit(tau, self.smallest_tau(n_bags, dim, np.inf, alpha))
         # Smaller root y of t y^2 - (2 radius + 1) y + gap / t = 0, without cancellation; y = L / sqrt(N trace).
         linear = 2 * radius + 1
         crowding = 2 * gap / t / (linear + np.sqrt(linear**2 - 4 * gap))

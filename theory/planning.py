@@ -136,7 +136,7 @@ def solve(
     float
         The missing number, a real one: round dimensions up and numbers of bags down. nan with a `NoSolutionWarning`
         if the guarantee is impossible. alpha = 0 and n_bags = inf mean that any will do, and so does tau = 0, which
-        happens for two bags and alpha of one half or more.
+        happens for two bags and alpha of one half or more; dim = inf and n = inf, that only the limit will do.
 
     Notes
     -----

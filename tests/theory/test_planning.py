@@ -306,6 +306,12 @@ def test_infinite_sizes_are_limits():
     infinite = solve("bounded", **{**BOUNDED, "n": np.inf}, tau=None)
     assert infinite == pytest.approx(144 * np.sqrt(2) * 5 * np.sqrt(bounded.t(0.05, 100) / 4e9), rel=1e-9)
     assert solve("bounded", **{**BOUNDED, "dim": None, "n": np.inf}, tau=infinite) == pytest.approx(4e9)
+    for size in ("n", "dim"):
+        plan = {**BOUNDED, size: np.inf}
+        infinite = solve("bounded", **plan, tau=None)
+        assert solve("bounded", **{**plan, size: None}, tau=infinite * (1 - 0.9e-9)) == np.inf
+        less = {**plan, size: None, "tau": infinite * (1 - 1.1e-9)}
+        assert f"No {size} makes" in no_solution("bounded", **less)
 
 
 @pytest.mark.parametrize(
