@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .cases import CASES, KERNELS
-from .heldout import HeldOut, compare
+from .heldout import ADAPTIVE, HeldOut, compare
 
 __all__ = ["DATASETS", "draw", "run_demo"]
 
@@ -41,7 +41,9 @@ def run_demo(
     case = DATASETS[dataset]
     groups = case.load()
     return {
-        what: compare(groups, case.bag_size, kernel, n_trials=n_trials, rng=seed, progress=progress)
+        what: compare(
+            groups, case.bag_size, kernel, n_trials=n_trials, beyond=True, rng=seed, progress=progress
+        )
         for what, kernel in KERNELS.items()
     }
 
@@ -63,7 +65,7 @@ def draw(results: Mapping[str, HeldOut], title: str) -> Any:
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    figure = Figure(figsize=(9, 4.4), layout="constrained")
     axes = figure.subplots(1, len(results), sharex=True)
     for ax, (what, result) in zip(axes, results.items(), strict=True):
         _panel(ax, what, result)
@@ -78,7 +80,7 @@ def _panel(ax: Any, what: str, result: HeldOut) -> None:
     spread = [100 * result.ratio(name)[1] for name in names]
     places = range(len(names))[::-1]
     # Blue and gray differ in lightness too, so the picture reads without color.
-    colors = ["#0072B2" if name.startswith("STB") else "#7f7f7f" for name in names]
+    colors = ["#0072B2" if name.startswith("STB") or name == ADAPTIVE else "#7f7f7f" for name in names]
     ax.barh(places, values, xerr=spread, color=colors, height=0.65, error_kw={"elinewidth": 1, "capsize": 2})
     for place, value, error in zip(places, values, spread, strict=True):
         ax.text(value + error + 2, place, f"{value:.0f}", va="center", fontsize=9)
