@@ -18,6 +18,7 @@ __all__ = [
     "as_matrix",
     "check_column",
     "check_finite",
+    "check_folds",
     "check_not_empty",
     "common_columns",
     "describe_bag",
@@ -33,6 +34,11 @@ FloatArray = npt.NDArray[np.floating[Any]]
 
 # Rows looked at together when searching for NaN: bounds the memory of the check.
 _ROWS_AT_ONCE = 65_536
+# Packages whose tables look like data frames, and what to do with those.
+_OTHER_FRAMES = {
+    "dask": " stbmta.scale.stream.BagStream.from_dask reads it.",
+    "pyarrow": " Pass table.to_pandas().",
+}
 
 
 def describe_bag(label: Hashable, index: int) -> str:
@@ -139,6 +145,12 @@ def require_size(sizes: Array, labels: Array, least: int, purpose: str) -> None:
         )
 
 
+def check_folds(n_folds: Any) -> None:
+    """Refuse numbers of folds that cannot be cut, or would leave nothing."""
+    if not (isinstance(n_folds, (int, np.integer)) and n_folds >= 2):
+        raise ValueError(f"n_folds must be an integer of at least 2, found {n_folds!r}.")
+
+
 def check_not_empty(sizes: Array, labels: Array) -> None:
     """Refuse a bag without rows."""
     for i in np.flatnonzero(sizes <= 0)[:1]:
@@ -225,8 +237,12 @@ def frame_columns(
     groups : array of shape (n,); tuples when `by` names several columns
     names : tuple of str
     """
-    if not (hasattr(frame, "columns") and hasattr(frame, "__getitem__")):
-        raise TypeError(f"expected a pandas or polars data frame, found {type(frame).__name__}.")
+    package = type(frame).__module__.partition(".")[0]
+    if package in _OTHER_FRAMES or not (hasattr(frame, "columns") and hasattr(frame, "__getitem__")):
+        name = f"{package} {type(frame).__name__}" if package in _OTHER_FRAMES else type(frame).__name__
+        raise TypeError(
+            f"expected a pandas or polars data frame, found {name}.{_OTHER_FRAMES.get(package, '')}"
+        )
     present = list(frame.columns)
     if by is None:
         raise ValueError("say which column holds the bags' labels, with by=...")

@@ -6,6 +6,7 @@ from datetime import date, datetime
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -272,6 +273,8 @@ def test_bad_frames_are_named(frame):
         Bags.from_frame(frame.assign(c="x"), by="rain")
     with pytest.raises(ValueError, match="no feature columns are left"):
         Bags.from_frame(frame[["city"]], by="city")
+    with pytest.raises(TypeError, match=r"found pyarrow Table\. Pass table\.to_pandas\(\)"):
+        Bags.from_frame(pyarrow.table({"a": [1.0], "who": ["x"]}), by="who")
     with pytest.raises(TypeError, match="expected a pandas or polars data frame, found list"):
         Bags.from_frame([1, 2], by="x")
     with pytest.raises(ValueError, match="contains nan in column 'rain'"):
