@@ -1,5 +1,6 @@
 """What else costs time or memory: threads, the averages' memory, a cold start, estimation after the statistics."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -183,6 +184,8 @@ _FRESH = {
 def cold_start(rounds: int = 5) -> ColdStart:
     """Time fresh processes in turns; the best of several rounds counts."""
     best = dict.fromkeys(_FRESH, float("inf"))
+    # Where Python may not keep its byte code, it compiles what was not installed by pip at each start.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with TemporaryDirectory() as folder:
         (Path(folder) / "alone.py").write_text(_ALONE)
         for turn in range(rounds + 1):
@@ -192,7 +195,11 @@ def cold_start(rounds: int = 5) -> ColdStart:
                     f"{code}; print(time.process_time() - start)"
                 )
                 done = subprocess.run(
-                    [sys.executable, "-c", program], capture_output=True, text=True, check=True
+                    [sys.executable, "-c", program],
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                    env=environment,
                 )
                 if turn:  # the first turn fills the caches
                     best[name] = min(best[name], float(done.stdout))

@@ -16,6 +16,7 @@ Examples
 
 import importlib as _importlib
 from pathlib import Path as _Path
+from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 __version__ = "0.1.0"
@@ -27,32 +28,56 @@ if (_root / "setup.cfg").is_file() and (_root / "theory").is_dir():
 
 from . import weights
 from .bags import Bags
-from .embedding import KernelMeans
 from .kernels import RBF, Laplacian, Linear, Polynomial, Precomputed
-from .linear import NeighborAverages, neighbor_averages
 from .similarity import gaussian_neighbors, neighbors
 from .statistics import BagStatistics, bag_statistics, cross_statistics
 from .threads import get_num_threads, set_num_threads
-from .truth import gaussian_gram, gaussian_truth, known_means, proxy_truth, squared_error
-from .tuning import tune_stb
 
-# Loaded when first used: what needs scikit-learn, statsmodels, pandas or matplotlib.
+if TYPE_CHECKING:
+    from .embedding import KernelMeans
+    from .linear import NeighborAverages, neighbor_averages
+    from .truth import gaussian_gram, gaussian_truth, known_means, proxy_truth, squared_error
+    from .tuning import tune_stb
+
+# Loaded when first used: what needs scikit-learn, statsmodels, pandas or matplotlib, and what not everybody needs.
 _LAZY = {
     "Adaptive": "adaptive",
     "ClusteredMTA": "comparators",
     "ConvexAggregation": "estimators_beyond",
+    "gaussian_gram": "truth",
+    "gaussian_truth": "truth",
     "JamesStein": "estimators",
+    "KernelMeans": "embedding",
+    "known_means": "truth",
     "MTA": "estimators",
     "NaiveMean": "estimators",
+    "neighbor_averages": "linear",
+    "NeighborAverages": "linear",
+    "pair_pvalues": "pairs",
     "PairPValues": "pairs",
+    "proxy_truth": "truth",
     "RKMSE": "estimators",
-    "STB": "estimators",
     "SpectralKMSE": "comparators",
     "SpectralShrinkage": "estimators_beyond",
+    "squared_error": "truth",
+    "STB": "estimators",
+    "tune_stb": "tuning",
     "WaterFilling": "estimators_beyond",
-    "pair_pvalues": "pairs",
 }
-_LAZY_MODULES = {"datasets", "estimators", "plotting", "theory", "validation"}
+_LAZY_MODULES = {
+    "datasets",
+    "embedding",
+    "estimators",
+    "grid",
+    "linear",
+    "plotting",
+    "risk",
+    "scale",
+    "theory",
+    "truth",
+    "tuning",
+    "validation",
+}
 
 __all__ = [
     "MTA",

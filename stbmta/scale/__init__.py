@@ -14,3 +14,15 @@
 `cost`              what a computation will cost, before it is run
 ==================  ==================================================================================
 """
+
+import importlib as _importlib
+from typing import Any as _Any
+
+
+def __getattr__(name: str) -> _Any:
+    try:
+        return _importlib.import_module(f".{name}", __name__)
+    except ModuleNotFoundError as error:
+        if error.name != f"{__name__}.{name}":  # the module is there, and what it needs is not
+            raise
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

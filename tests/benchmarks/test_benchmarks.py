@@ -232,7 +232,9 @@ def small(monkeypatch):
     for module in (peers, peers_linear):
         plain = {n: p for n, p in module.PEERS.items() if p[1] in ("numpy", "scipy", "sklearn")}
         monkeypatch.setattr(module, "PEERS", plain)
-    monkeypatch.setattr(costs, "_FRESH", dict.fromkeys(costs._FRESH, "sum(range(100_000))"))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    cached = "assert not sys.dont_write_bytecode; sum(range(100_000))"
+    monkeypatch.setattr(costs, "_FRESH", dict.fromkeys(costs._FRESH, cached))
     monkeypatch.setattr(costs, "interrupt_delay", lambda n_threads, n_points: 0.1)
     monkeypatch.setattr(growth, "_doublings", lambda first, count: [2, 3, 4])
     real = costs.after_statistics
