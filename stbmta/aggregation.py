@@ -13,6 +13,7 @@ import numpy.typing as npt
 from .bags import Bags
 from .jit import simplex as jit_simplex
 from .kernels import Kernel, Linear, as_kernel
+from .similarity import given_errors
 from .statistics import BagStatistics, point_values
 from .theory import traces
 from .threads import run
@@ -89,7 +90,7 @@ def aggregation(
     >>> bool(((W @ s.means) ** 2).sum() < 0.2 * (s.means**2).sum())
     True
     """
-    error = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
+    error = given_errors(s, mse)
     for name, value in (("kappa", kappa), ("ridge", ridge)):
         if not (np.isfinite(value) and value >= 0):
             raise ValueError(f"{name} must be a number of at least 0, found {value!r}.")
@@ -131,14 +132,15 @@ def penalties(
     array([[0.   , 1.732],
            [1.732, 0.   ]])
     """
-    error = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
+    error = given_errors(s, mse)
     chosen = np.arange(len(s))[rows]
     norms = np.diagonal(s.centered_gram)
     own = error[chosen][:, None]
     apart = norms[chosen][:, None] + norms - 2 * s.centered_gram[chosen] - own - error
-    c = np.sqrt(
-        own * (np.maximum(apart, 0.0) + error + 2 * own) / (s.dim if dimension is None else dimension)
-    )
+    d = float(s.dim) if dimension is None else dimension
+    if not d > 0:
+        raise ValueError(f"dimension must be a positive number, found {dimension!r}.")
+    c = np.sqrt(own * (np.maximum(apart, 0.0) + error + 2 * own) / d)
     c[np.arange(len(chosen)), chosen] = 0.0
     return c
 

@@ -17,8 +17,9 @@ import scipy.sparse
 from .aggregation import noise_dimension
 from .bags import Bags
 from .estimator_base import BagEstimator, Base
+from .inputs import check_folds
 from .kernels import Kernel
-from .similarity import known_mse
+from .similarity import given_errors, known_mse
 from .statistics import BagStatistics, point_values
 from .weights import mta_constant
 
@@ -147,7 +148,7 @@ def clustered_mta(s: BagStatistics, clusters: npt.ArrayLike, *, mse: npt.ArrayLi
            [0.0625, 0.9375, 0.    ],
            [0.    , 0.    , 1.    ]])
     """
-    error = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
+    error = given_errors(s, mse)
     names = np.asarray(clusters)
     if names.shape != (len(s),):
         raise ValueError(f"clusters must name one cluster a bag, {len(s)}; found shape {names.shape}.")
@@ -228,6 +229,7 @@ class SpectralKMSE(BagEstimator):
     def _find_weights(self, bags: Bags, s: BagStatistics) -> Any:
         grams = [point_values(bags, i, i, s.kernel) for i in range(len(bags))]
         if self.penalty is None:
+            check_folds(self.n_folds)
             rng = np.random.default_rng(self.random_state)
             self.penalty_ = _choose_penalty(grams, self.n_folds, rng)
         else:

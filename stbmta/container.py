@@ -11,7 +11,7 @@ from typing import Any, Self, overload
 import numpy as np
 import numpy.typing as npt
 
-from .inputs import check_not_empty, describe_bag, require_size
+from .inputs import check_folds, check_not_empty, describe_bag, require_size
 from .labels import as_labels, check_labels
 from .threads import chunks
 
@@ -258,8 +258,7 @@ class BagsContainer:
         bag_of : ndarray of int64
             The bag of each fold.
         """
-        if not (isinstance(n_folds, (int, np.integer)) and n_folds >= 2):
-            raise ValueError(f"n_folds must be an integer of at least 2, found {n_folds!r}.")
+        check_folds(n_folds)
         shuffled = self._take(self._shuffled(rng), self.labels)
         counts = np.minimum(n_folds, self.sizes)
         bag_of = np.repeat(np.arange(len(self)), counts)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from .bags import RNG, Bags
 from .kernels import Kernel, as_kernel
+from .similarity import given_errors
 from .statistics import BagStatistics, bag_statistics, cross_statistics
 from .truth import Truth, squared_error
 
@@ -130,7 +131,7 @@ def unbiased_risk(W: Any, s: BagStatistics, *, mse: npt.ArrayLike | None = None)
     >>> unbiased_risk(np.eye(2), s)
     array([1., 1.])
     """
-    error = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
+    error = given_errors(s, mse)
     if s.means is not None:
         moved = _squared_distances(W @ s.means, s.means)
     else:

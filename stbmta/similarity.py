@@ -97,6 +97,16 @@ def known_mse(s: BagStatistics, variance: float) -> npt.NDArray[np.float64]:
     return s.dim * float(variance) / s.sizes
 
 
+def given_errors(s: BagStatistics, mse: npt.ArrayLike | None) -> npt.NDArray[np.float64]:
+    """Return the squared errors of the naive means, as given or, without any, as estimated."""
+    if mse is None:
+        return s.naive_mse
+    error = np.asarray(mse, dtype=np.float64)
+    if error.shape != (len(s),) or not (np.isfinite(error) & (error >= 0)).all():
+        raise ValueError(f"mse must be {len(s)} finite numbers of at least 0, one a bag.")
+    return error
+
+
 def _thresholds(zeta: npt.ArrayLike, mse: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return zeta * mse; an infinite zeta lets everybody in, also where the error is 0."""
     values = np.asarray(zeta, dtype=np.float64)

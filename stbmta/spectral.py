@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
+from .similarity import given_errors
 from .statistics import BagStatistics
 
 __all__ = [
@@ -111,7 +112,7 @@ def spectrum(s: BagStatistics, *, mse: npt.ArrayLike | None = None) -> Spectrum:
     >>> spectrum(s).values.round(6)
     array([5.])
     """
-    squared = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
+    squared = given_errors(s, mse)
     # Bags without any error are very good bags.
     errors = np.sqrt(np.maximum(squared, 1e-12 * squared.max() if squared.max() > 0 else 1.0))
     vectors = coordinates(s)

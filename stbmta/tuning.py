@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from .bags import RNG, Bags
 from .grid import thresholds
+from .inputs import check_folds
 from .jit import folds as jit_folds
 from .kernels import Kernel, Linear, as_kernel
 from .risk import held_out_risk, unbiased_risk
@@ -190,8 +191,7 @@ def tune_stb(
     >>> bool(tune_stb(bags, rng=0).risk.min() < -4)  # the naive means have squared error 5
     True
     """
-    if n_folds < 2:
-        raise ValueError(f"n_folds must be at least 2, found {n_folds}.")
+    check_folds(n_folds)
     check_shrinkage(gamma, c)
     if zetas is None:
         zetas = default_zetas(variance is not None)

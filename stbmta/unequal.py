@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .jit import levels as jit_levels
+from .similarity import given_errors
 from .statistics import BagStatistics
 from .threads import chunks, run
 
@@ -52,7 +53,7 @@ def pair_neighbors(
     """
     if not zeta >= 0:
         raise ValueError(f"zeta must be at least 0, found {zeta!r}.")
-    error = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
+    error = given_errors(s, mse)
     if np.isinf(zeta):
         return np.ones((len(s), len(s)), dtype=bool)
     tests = distances(s, mse=error) <= zeta * (error[:, None] + error) / 2
@@ -84,8 +85,8 @@ def water_filling(
     mse : array-like of shape (B,), optional
         The squared errors of the naive means; their estimates by default.
     squared_distances : array-like of shape (B, B), optional
-        Of the true means, or upper bounds of them; by default the unbiased estimates, and 0 where these are
-        negative.
+        Of the true means, or upper bounds of them, infinite where a bag must not count; by default the unbiased
+        estimates. Negative ones count as 0.
     rows : slice or array of int, optional
         Only these rows of the matrix.
 
@@ -110,14 +111,19 @@ def water_filling(
     """
     if not scale >= 0:
         raise ValueError(f"scale must be a number of at least 0, found {scale!r}.")
-    error = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
+    error = given_errors(s, mse)
     chosen = np.arange(len(s))[rows]
     if np.isinf(scale):
         return np.eye(len(s))[chosen]
     if squared_distances is None:
         apart = distances(s, mse=error, rows=chosen)
     else:
-        apart = np.asarray(squared_distances, dtype=np.float64)[chosen]
+        given = np.asarray(squared_distances, dtype=np.float64)
+        if given.shape != (len(s), len(s)) or np.isnan(given[chosen]).any():
+            raise ValueError(
+                f"squared_distances must be a matrix of {len(s)} x {len(s)} numbers; infinity keeps a pair apart."
+            )
+        apart = given[chosen]
     return fill(np.sqrt(scale * np.maximum(apart, 0.0)), error, chosen)
 
 
@@ -132,7 +138,7 @@ def distances(s: BagStatistics, *, mse: npt.ArrayLike | None = None, rows: Rows 
     >>> distances(bag_statistics(Bags.from_list([[0.0, 2.0], [4.0, 6.0]])), rows=slice(1))
     array([[ 0., 14.]])
     """
-    error = s.naive_mse if mse is None else np.asarray(mse, dtype=np.float64)
+    error = given_errors(s, mse)
     chosen = np.arange(len(s))[rows]
     norms = np.diagonal(s.centered_gram)
     apart = norms[chosen][:, None] + norms - 2 * s.centered_gram[chosen] - error[chosen][:, None] - error

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .bags import RNG, Bags
 from .fission import fission
+from .inputs import check_folds
 from .kernels import Kernel, Linear
 from .similarity import known_mse
 from .statistics import BagStatistics, bag_statistics, point_diagonal
@@ -263,8 +264,7 @@ def held_out_views(
     >>> [view.mse.tolist() for view in held_out_views(bags, bag_statistics(bags), rng=0)][:2]
     [[0.5, 0.5], [0.5, 0.5]]
     """
-    if n_folds < 2:
-        raise ValueError(f"n_folds must be at least 2, found {n_folds}.")
+    check_folds(n_folds)
     n_views = -(-_SCORES // len(bags))
     if variance is not None and bags.sizes.min() == 1:
         return fission_views(s, variance, n_views=min(n_views, _MAX_DRAWS), rng=rng)

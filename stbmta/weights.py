@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy  # its parts load when first used
 
-from .similarity import known_mse
+from .similarity import given_errors, known_mse
 from .statistics import BagStatistics
 from .theory import theorems
 
@@ -173,7 +173,7 @@ def mta(s: BagStatistics, similarity: Matrix, gamma: float, *, mse: npt.ArrayLik
            [0.333, 0.667]])
     """
     gamma = _at_least_zero(gamma, "gamma")
-    error = _errors(s, mse)
+    error = given_errors(s, mse)
     A = similarity.toarray() if scipy.sparse.issparse(similarity) else np.asarray(similarity)
     A = A.astype(np.float64)
     if A.shape != (len(s), len(s)) or not ((A >= 0) & np.isfinite(A)).all():
@@ -225,7 +225,7 @@ def mta_constant(
     gamma = _at_least_zero(gamma, "gamma")
     if constant not in ("inverse", "mean", "minimax"):
         raise ValueError(f"constant must be 'inverse', 'mean' or 'minimax', found {constant!r}.")
-    error = _errors(s, mse)
+    error = given_errors(s, mse)
     B = len(s)
     if B == 1 or gamma == 0:
         return np.eye(B)
@@ -244,16 +244,6 @@ def mta_constant(
     kept = 1 / (1 + strength * error)
     pulled = strength * error * kept / B
     return np.diag(kept) + np.outer(pulled, kept / kept.mean())
-
-
-def _errors(s: BagStatistics, mse: npt.ArrayLike | None) -> Array:
-    """Return the squared errors of the naive means, as given or as estimated."""
-    if mse is None:
-        return s.naive_mse
-    error = np.asarray(mse, dtype=np.float64)
-    if error.shape != (len(s),) or not (np.isfinite(error) & (error >= 0)).all():
-        raise ValueError(f"mse must be {len(s)} finite numbers of at least 0, one a bag.")
-    return error
 
 
 def _inverse_variance(error: Array) -> Array:

@@ -122,7 +122,7 @@ def test_small_bags_are_not_scored_but_serve_as_neighbors(rng):
         tune_stb(Bags.from_list(arrays[:2]), rng=0)
     with pytest.raises(ValueError, match="variance needs at least 2"):
         tune_stb(Bags.from_list([[1.0], [1.0, 2.0, 4.0]]), rng=0)
-    with pytest.raises(ValueError, match="n_folds must be at least 2"):
+    with pytest.raises(ValueError, match="n_folds must be an integer of at least 2"):
         tune_stb(Bags.from_list(arrays), n_folds=1)
 
 

@@ -15,7 +15,7 @@ __all__ = ["fill_rows"]
 
 @compiled
 def _level(D, precision, own):
-    """Return theta; infinity where all distances are 0."""
+    """Return theta; infinity where all distances are 0 or infinite."""
     theta = np.inf
     for j in range(len(D)):
         # What one bag by itself would say is above the level, so far bags cannot overflow the sums.
@@ -61,7 +61,8 @@ def fill_rows(D, precision, own, first, last, W):
         total = 0.0
         for j in range(len(precision)):
             apart = 0.0 if j == own[i] else D[i, j]
-            height = 1.0 if np.isinf(theta) else max(theta - apart, 0.0)
+            # A bag at an infinite distance does not count, also where there is no level.
+            height = 0.0 if np.isinf(apart) else 1.0 if np.isinf(theta) else max(theta - apart, 0.0)
             W[i, j] = height * precision[j]
             total += W[i, j]
         for j in range(len(precision)):

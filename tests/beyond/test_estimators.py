@@ -102,3 +102,9 @@ def test_bad_parameters(bags):
         WaterFilling(geometry="flat").fit(bags)
     with pytest.raises(ValueError, match="rank must be a number of components"):
         SpectralShrinkage(rank="many").fit(bags)
+    for estimator in (Adaptive, WaterFilling, SpectralShrinkage, SpectralKMSE):
+        for n_folds in (1, 2.5):
+            with pytest.raises(
+                ValueError, match=f"n_folds must be an integer of at least 2, found {n_folds}"
+            ):
+                estimator(n_folds=n_folds).fit(bags)

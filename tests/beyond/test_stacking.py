@@ -157,7 +157,7 @@ def test_split_noise_where_a_bag_has_one_point():
     np.testing.assert_allclose(view.mse, [8 * 1.25, 8 / 3 * 1.25])
     views = held_out_views(Bags.from_list([np.ones((1, 4)), np.zeros((3, 4))]), s, variance=2.0, rng=0)
     assert len(list(views)) == 10
-    with pytest.raises(ValueError, match="n_folds must be at least 2"):
+    with pytest.raises(ValueError, match="n_folds must be an integer of at least 2"):
         held_out_views(Bags.from_list([np.ones((1, 4))]), s, n_folds=1)
 
 

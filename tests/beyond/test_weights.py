@@ -1,6 +1,7 @@
 """The weights beyond the paper against slow oracles."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -151,8 +152,34 @@ def test_water_filling_at_the_edges(rng):
     np.testing.assert_allclose(water_filling(s, squared_distances=np.zeros((B, B))), np.tile(inverse, (B, 1)))
     np.testing.assert_allclose(water_filling(s, squared_distances=np.full((B, B), 1e9)), np.eye(B), atol=1e-4)
     np.testing.assert_array_equal(water_filling(s, rows=slice(2, 4)), water_filling(s)[2:4])
+    # A bag at an infinite distance does not count, whatever the others say.
+    unknown = np.full((B, B), np.inf)
+    np.testing.assert_array_equal(water_filling(s, squared_distances=unknown), np.eye(B))
+    unknown[:, :2] = 0.0
+    pair = np.r_[1 / s.naive_mse[:2], np.zeros(B - 2)]
+    np.testing.assert_allclose(water_filling(s, squared_distances=unknown)[0], pair / pair.sum())
+    for wrong in (np.full((B, B), np.nan), np.ones((2, 2))):
+        with pytest.raises(ValueError, match="squared_distances must be a matrix of"):
+            water_filling(s, squared_distances=wrong)
     with pytest.raises(ValueError, match="scale must be a number of at least 0"):
         water_filling(s, -1.0)
+
+
+@pytest.mark.parametrize("mse", [[1.0], -np.ones(8), np.full(8, np.nan)], ids=str)
+def test_errors_that_mean_nothing_are_refused(rng, mse):
+    s = bag_statistics(Bags.from_list(list(rng.normal(size=(8, 3, 2)))))
+    for method in (
+        water_filling,
+        aggregation,
+        penalties,
+        spectral,
+        partial(pair_neighbors, zeta=1.0),
+        partial(clustered_mta, clusters=np.zeros(8)),
+    ):
+        with pytest.raises(ValueError, match="mse must be 8 finite numbers of at least 0"):
+            method(s, mse=mse)
+    with pytest.raises(ValueError, match="dimension must be a positive number, found 0"):
+        aggregation(s, dimension=0)
 
 
 def test_tests_with_both_variances(rng):
