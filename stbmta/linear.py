@@ -21,7 +21,7 @@ from .memory import memory_limit, require_memory
 from .progress import progress_bar
 from .scale.means import MeanStatistics
 from .similarity import _thresholds
-from .statistics import labels_index
+from .statistics import labels_index, require_bags
 from .sums import canonical_order
 from .threads import get_num_threads, run
 from .vectors import centered_means, require_squares
@@ -158,6 +158,8 @@ def neighbor_averages(
     >>> found.averages.ravel()
     array([1.5 , 1.5 , 9.25])
     """
+    if not isinstance(bags, MeanStatistics):
+        require_bags(bags)
     B, width = len(bags), bags.means.shape[1] if isinstance(bags, MeanStatistics) else bags.dim
     threads = get_num_threads(n_threads)
     made = 12.0 if isinstance(bags, MeanStatistics) else 20.0  # bytes of a coordinate: panels, sums, means

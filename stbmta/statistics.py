@@ -29,6 +29,7 @@ __all__ = [
     "inner_products",
     "labels_index",
     "point_diagonal",
+    "require_bags",
     "require_matrices",
     "statistics_from_sums",
 ]
@@ -233,6 +234,16 @@ def bag_statistics(
     return statistics_from_sums(found.sums, diagonal, order, bags.sizes, bags.labels, kernel, bags.dim)
 
 
+def require_bags(*collections: object) -> None:
+    """Refuse what is not bags, and say how to make them."""
+    for found in collections:
+        if not isinstance(found, Bags):
+            raise TypeError(
+                f"expected Bags, found {type(found).__name__}. Make them with Bags.from_list, Bags.from_groups or "
+                "Bags.from_frame."
+            )
+
+
 def require_matrices(what: str, pairs: float, copied: float = 0.0) -> None:
     """Refuse statistics of so many pairs of bags that would not fit, with copies of points of so many numbers."""
     require_memory(
@@ -297,6 +308,7 @@ def cross_statistics(
     >>> cross_statistics(a, b)
     array([[10., 14.]])
     """
+    require_bags(bags, other)
     if bags.dim != other.dim:
         raise ValueError(
             f"the bags have {bags.dim} columns, the others {other.dim}; they must be the same features."

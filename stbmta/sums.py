@@ -240,10 +240,10 @@ def _run_blocks(
     if block_size is None:
         longest = max(1, TASK * FEW_DIMENSIONS // (FEW_DIMENSIONS + left.points.shape[1]))
         limit = min(longest, max(SMALL_TASK, int(cost.sum()) // TASKS))
-    elif block_size < 1:
-        raise ValueError(f"block_size must be at least 1, found {block_size}.")
+    elif not (isinstance(block_size, (int, np.integer)) and block_size >= 1):
+        raise ValueError(f"block_size must be an integer of at least 1, found {block_size!r}.")
     else:
-        limit = block_size
+        limit = int(block_size)
     tasks = []
     for p0, p1 in _row_groups(left, cost, limit):
         group = _RowGroup(p0, p1, int(first_column[p0]), right.n_pieces, scatter)

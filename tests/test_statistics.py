@@ -18,6 +18,7 @@ from stbmta import (
     Precomputed,
     bag_statistics,
     cross_statistics,
+    neighbor_averages,
     sums,
     threads,
     vectors,
@@ -368,8 +369,18 @@ def test_bad_arguments_are_refused():
     bags = Bags.from_list([[1.0, 2.0], [3.0]])
     with pytest.raises(ValueError, match="the bags have 1 columns, the others 2"):
         cross_statistics(bags, Bags.from_list([[[1.0, 2.0]]]))
-    with pytest.raises(ValueError, match="block_size must be at least 1"):
-        bag_statistics(bags, RBF(1.0), block_size=0)
+    for size in (0, 2.5, "many"):
+        with pytest.raises(ValueError, match="block_size must be an integer of at least 1, found"):
+            bag_statistics(bags, RBF(1.0), block_size=size)
+    arrays = [[1.0, 2.0], [3.0]]
+    for work in (
+        lambda: bag_statistics(arrays),
+        lambda: cross_statistics(arrays, bags),
+        lambda: cross_statistics(bags, arrays),
+        lambda: neighbor_averages(arrays, 1.0),
+    ):
+        with pytest.raises(TypeError, match=r"expected Bags.*, found list\. Make .* with Bags\.from_list"):
+            work()
     with pytest.raises(ValueError, match="kernel must be a kernel object or one of"):
         bag_statistics(bags, "cubic")
     with pytest.raises(TypeError, match="no compiled sums"):

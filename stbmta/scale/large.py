@@ -256,7 +256,7 @@ def exact_statistics(
     if not isinstance(stream, BagStream):
         raise TypeError(
             f"expected Bags or a BagStream, found {type(stream).__name__}. "
-            "Make one with Bags.from_frame, or BagStream.from_dask for a Dask data frame."
+            "Make one with Bags.from_list or Bags.from_frame, or BagStream.from_dask for a Dask data frame."
         )
     kernel = _resolved(stream, kernel)
     if isinstance(kernel, Linear):
