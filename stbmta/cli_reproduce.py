@@ -173,7 +173,6 @@ def real(
 
 def _run(work: Callable[[], Any], draw: Callable[[Any, Path], None], out: Path, as_json: bool) -> None:
     """Do the work, save table and figure in the folder, and print the table, or JSON alone."""
-    import json
     import shutil
 
     from .files import atomic_write
@@ -192,7 +191,7 @@ def _run(work: Callable[[], Any], draw: Callable[[Any, Path], None], out: Path, 
         file.write(found.summary() + "\n")
     draw(found, out / "figure.png")
     if as_json:
-        rows = json.loads(frame.to_json(orient="records"))
+        rows = frame.to_dict(orient="records")
         print_json({"seconds": found.seconds, "elapsed": elapsed, "rows": rows})
         return
     print(found.summary(shutil.get_terminal_size().columns if sys.stdout.isatty() else None))

@@ -283,7 +283,11 @@ def load_misr1(
     matrix = _misr1_matrix(Path(path))
     numbers = matrix[:, 0]
     if not (np.isfinite(numbers).all() and np.array_equal(numbers, np.round(numbers))):
-        raise ValueError(f"the first column of {Path(path).name} must hold bag numbers, integers.")
+        rows, columns = matrix.shape
+        raise ValueError(
+            f"the first column of {Path(path).name}, a matrix of {rows} rows and {columns} columns, must hold bag "
+            "numbers, integers. Rows are pixels."
+        )
     names = [f"x{k}" for k in range(1, matrix.shape[1] - 1)]
     bags = Bags.from_groups(matrix[:, 1:-1], numbers.astype(np.int64), names)
     depths = Bags.from_groups(matrix[:, -1:], numbers.astype(np.int64), ["label"])
@@ -307,23 +311,26 @@ def _misr1_matrix(path: Path) -> Array:
         raise FileNotFoundError(f"there is no file {str(path)!r}. {_MISR1_SOURCE}")
     try:
         content: dict[str, Any] = loadmat(path)
+    except NotImplementedError as error:
+        raise ValueError(
+            f"{path.name} is a MATLAB file of version 7.3, which cannot be read; save it there again with '-v7'."
+        ) from error
     except Exception as error:  # a file that is cut off fails wherever it ends
         raise ValueError(f"{path.name} cannot be read as a MATLAB file ({error}). {_MISR1_SOURCE}") from error
-    tables = {
-        name: value
-        for name, value in content.items()
-        if isinstance(value, np.ndarray)
-        and value.ndim == 2
-        and value.dtype.kind in "fiu"
-        and value.shape[1] >= 3
-    }
-    name = "MISR1" if "MISR1" in tables else next(iter(tables), None)
-    if name is None or (name != "MISR1" and len(tables) > 1):
+    arrays = {name: value for name, value in content.items() if isinstance(value, np.ndarray)}
+    tables = [
+        name
+        for name, value in arrays.items()
+        if value.ndim == 2 and value.dtype.kind in "fiu" and value.shape[1] >= 3
+    ]
+    wanted = [name for name in tables if name == "MISR1" or "MISR1" not in arrays]
+    if len(wanted) != 1:
+        found = ", ".join(f"{name} {value.shape} {value.dtype.name}" for name, value in arrays.items())
         raise ValueError(
-            f"{path.name} must hold one matrix of bag numbers, features and labels; "
-            f"found {', '.join(tables) or 'none'}. {_MISR1_SOURCE}"
+            f"{path.name} must hold one matrix of bag numbers, features and labels, called MISR1; "
+            f"found {found or 'none'}. {_MISR1_SOURCE}"
         )
-    return tables[name].astype(np.float64)
+    return arrays[wanted[0]].astype(np.float64)
 
 
 def _ranges(bags: Bags) -> Array:

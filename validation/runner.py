@@ -105,8 +105,8 @@ class Store:
             if found != wanted:
                 names = sorted(key for key in {*found, *wanted} if found.get(key) != wanted.get(key))
                 raise ValueError(
-                    f"{str(folder)!r} holds results of other settings ({', '.join(names)} differ); "
-                    "choose another --out."
+                    f"{str(folder)!r} holds results of other settings ({', '.join(names)} differ from its "
+                    "settings.json); choose another --out."
                 )
         try:
             self._parts.mkdir(parents=True, exist_ok=True)

@@ -66,6 +66,7 @@ def test_toy_json_is_json_alone(tmp_path, small):
     found = json.loads(done.stdout)
     assert {row["method"] for row in found["rows"]} >= set(TOY_METHODS)
     assert found["rows"][0]["reference"] == 7.5
+    assert str(found["rows"][0]["decrease"]) in (tmp_path / "t" / "table.csv").read_text()  # all digits
     assert found["seconds"] > 0
     resumed = call("toy", "--quick", "--out", tmp_path / "t", "--jobs", 1, "--resume")
     assert "12 compared" in resumed.stdout

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.io
+from matplotlib.figure import Figure
 
 from stbmta import datasets, realdata
 from stbmta.validation import cases, heldout
@@ -155,13 +156,20 @@ def test_misr1_refuses_what_is_not_of_its_format(tmp_path):
             datasets.load_misr1(text)
     two = tmp_path / "two.mat"
     scipy.io.savemat(two, {"a": good, "b": good})
-    with pytest.raises(ValueError, match="must hold one matrix.*found a, b"):
+    with pytest.raises(ValueError, match="must hold one matrix.*found a .*, b "):
         datasets.load_misr1(two)
     scipy.io.savemat(two, {"a": good[:, :2]})
-    with pytest.raises(ValueError, match="found none"):
+    with pytest.raises(ValueError, match=r"found a \(4, 2\) float64"):
         datasets.load_misr1(two)
     scipy.io.savemat(two, {"any": good})
     assert len(datasets.load_misr1(two)) == 2
+    with pytest.raises(ValueError, match=r"found MISR1 \(2, 2, 2\) float64, any"):
+        datasets.load_misr1(misr(two, good[:, :2].reshape(2, 2, 2), any=good))
+    with pytest.raises(ValueError, match="4 rows and 4 columns, must hold bag numbers.*Rows are pixels"):
+        datasets.load_misr1(misr(two, np.roll(good, 1, axis=1)))
+    two.write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + bytes(400))
+    with pytest.raises(ValueError, match="two.mat is a MATLAB file of version 7.3.* again with '-v7'"):
+        datasets.load_misr1(two)
     for number in (1.5, np.nan, np.inf):
         odd = good.copy()
         odd[0, 0] = number
@@ -253,6 +261,31 @@ def test_data_that_are_not_installed_are_left_out_unless_they_are_named(tmp_path
     with pytest.raises(ValueError, match="no data set 'weather'; choose from .*elnino"):
         real.run(tmp_path / "s", datasets=["weather"])
     assert not (tmp_path / "s").exists()
+
+
+def test_another_choice_of_data_sets_is_named(tmp_path, counted):
+    names = ["elnino", "digits"]
+    found = real.run(tmp_path / "r", datasets=names, n_trials=2, jobs=1)
+    again = real.run(tmp_path / "r", datasets=names[::-1], n_trials=2, jobs=1, resume=True)
+    assert set(again.errors) == set(found.errors)
+    with pytest.raises(ValueError, match=r"\(datasets, trials differ from its settings\.json\)"):
+        real.run(tmp_path / "r", datasets=["digits"], n_trials=2, jobs=1, resume=True)
+    with pytest.raises(ValueError, match=r"\(trials differ from"):
+        real.run(tmp_path / "r", datasets=names, n_trials=3, jobs=1, resume=True)
+
+
+def test_errors_too_large_for_the_picture_keep_their_mark():
+    """Two methods may share a color."""
+    errors = {
+        name: np.array([scale, scale]) for name, scale in (("NE", 1.0), ("R-KMSE", 4.0), ("STB-0", 1.2))
+    }
+    found = real.RealData(errors={("a", "means"): errors}, shapes={"a": (3, 5, 2)}, notes="", seconds=0.0)
+    ax = Figure().subplots()
+    figures._real_panel(ax, found, "means", ["a"])
+    marks = {line.get_marker(): line.get_xdata() for line in ax.lines if len(line.get_xdata())}
+    assert marks["v"] == figures._REACH
+    assert marks["s"] == pytest.approx(120)
+    assert [text.get_text().split()[-1] for text in ax.texts] == ["400"]
 
 
 def test_the_overall_mean_is_what_it_says():

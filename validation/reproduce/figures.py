@@ -185,7 +185,8 @@ def _real_panel(ax: Any, found: RealData, what: str, names: list[str]) -> None:
                 ax.errorbar(100 * ratio, place, xerr=100 * error, **style)
             else:  # too far away to be drawn in place
                 ax.errorbar([], [], xerr=[], **style)
-                label = f" \N{RIGHTWARDS ARROW} {100 * ratio:.0f}"
+                ax.plot(_REACH, place, mark, color=color, markersize=5, clip_on=False)
+                label = f"   \N{RIGHTWARDS ARROW} {100 * ratio:.0f}"
                 ax.text(_REACH, place, label, color=color, fontsize=7, va="center")
     ax.set(xlim=(0, _REACH), ylim=(len(names) - 0.5, -0.5))
     ax.spines[["top", "right"]].set_visible(False)

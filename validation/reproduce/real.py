@@ -138,6 +138,7 @@ def run(
             "experiment": "real",
             "version": __version__,
             "seed": seed,
+            "datasets": sorted(counts),
             "trials": counts,
         },
         resume=resume,
