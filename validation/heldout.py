@@ -158,7 +158,7 @@ def compare(
     groups : Bags
         The groups, whole; their means are the truth.
     bag_size : int
-        Points drawn from each group.
+        Points drawn from each group, fewer than it has.
     kernel : Kernel or str
         A bandwidth that is chosen from data is chosen once, from the whole groups.
     n_trials : int, default=20
@@ -176,6 +176,8 @@ def compare(
     >>> found.ratio("STB weight")[0] < 0.9
     True
     """
+    # All points of a group would meet their own mean: no error is left to compare with.
+    groups.require_size(bag_size + 1, f"drawing {bag_size} of its points, and others to judge by,")
     kernel = as_kernel(kernel).resolve(groups)
     norms = squared_norms(groups, kernel)
     errors: dict[str, list[float]] = {}

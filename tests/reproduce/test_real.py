@@ -298,3 +298,5 @@ def test_the_overall_mean_is_what_it_says():
         rng.integers(2**31)
         expected.append(np.mean((bags.means().mean() - groups.means()) ** 2))
     np.testing.assert_allclose(found.errors[heldout.OVERALL], expected)
+    with pytest.raises(ValueError, match="bag 'JAN' .*drawing 61 of its points.* needs at least 62"):
+        heldout.compare(groups, 61)
