@@ -5,6 +5,7 @@ embedding of a bag is a vector, the mean of its features, and one pass over the 
 """
 
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..container import RNG
 from ..jit.vector import WIDTH, aligned_zeros
 from ..kernels import RBF, Kernel, Laplacian
 
-__all__ = ["FeatureMap", "Nystroem", "RandomFourier"]
+__all__ = ["FeatureMap", "Nystroem", "RandomFourier", "one_blas_thread"]
 
 Array = npt.NDArray[np.float64]
 
@@ -217,3 +218,31 @@ class Nystroem:
     def __call__(self, X: Array) -> Array:
         values: Any = self.kernel(np.asarray(X, dtype=np.float64), self.landmarks)
         return values @ self.normalization
+
+
+class _OneBlasThread:
+    """Matrix products on one thread as long as anybody asks for it: with more of them, BLAS rounds in another way.
+
+    A worker of a cluster has one thread for BLAS, the caller has many; their features must have the same bits.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._users = Lock(), 0
+        self._limits: Any = None
+
+    def __enter__(self) -> None:
+        from threadpoolctl import threadpool_limits
+
+        with self._lock:
+            if self._users == 0:
+                self._limits = threadpool_limits(1)
+            self._users += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limits.restore_original_limits()
+
+
+one_blas_thread = _OneBlasThread()

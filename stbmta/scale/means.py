@@ -6,6 +6,7 @@ finds them. Memory O(B D), whatever the number of points.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -24,7 +25,7 @@ from ..statistics import BagStatistics
 from ..threads import get_num_threads, run
 from ..vectors import centered_means, inner_products
 from .distributed import map_parts
-from .features import FeatureMap, RandomFourier
+from .features import FeatureMap, RandomFourier, one_blas_thread
 from .stream import BagStream, Blocks, LabelCoder
 
 __all__ = ["MeanStatistics", "MeanSums", "mean_statistics", "part_sums", "row_blocks"]
@@ -232,17 +233,20 @@ def part_sums(
     by_chunk = features is not None and not isinstance(features, RandomFourier)
     if by_chunk:
         blocks = _rechunk(blocks)
-    for points, codes in blocks:
-        if sums is None:
-            width = points.shape[1] if features is None else features.n_features
-            sums = MeanSums(points.shape[1], width, isinstance(features, RandomFourier))
-            if features is not None and features.dim != sums.dim:
-                raise ValueError(
-                    f"the points have {sums.dim} columns, but the features are made for {features.dim}."
-                )
-        made = 16 * len(points) * sums.table.shape[1] if by_chunk else 0  # kernel values, and features
-        sums.reserve(len(coder.labels), limit, held + points.nbytes + made)
-        sums.add(points if features is None or sums.fourier else features(points), codes, features, n_threads)
+    with one_blas_thread if by_chunk else nullcontext():
+        for points, codes in blocks:
+            if sums is None:
+                width = points.shape[1] if features is None else features.n_features
+                sums = MeanSums(points.shape[1], width, isinstance(features, RandomFourier))
+                if features is not None and features.dim != sums.dim:
+                    raise ValueError(
+                        f"the points have {sums.dim} columns, but the features are made for {features.dim}."
+                    )
+            made = 16 * len(points) * sums.table.shape[1] if by_chunk else 0  # kernel values, and features
+            sums.reserve(len(coder.labels), limit, held + points.nbytes + made)
+            sums.add(
+                points if features is None or sums.fourier else features(points), codes, features, n_threads
+            )
     if sums is None:
         sums = MeanSums(0, 0, False)
     sums.labels = coder.labels

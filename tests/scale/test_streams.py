@@ -9,6 +9,7 @@ import pyarrow.dataset
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from stbmta import RBF, Bags, Laplacian, Polynomial, bag_statistics
 from stbmta.scale import readers
@@ -73,6 +74,20 @@ def test_blocks_and_threads_change_no_bit(features, table, monkeypatch):
             found = mean_statistics(stream, features=features, n_threads=n_threads)
             np.testing.assert_array_equal(found.means, expected.means)
             np.testing.assert_array_equal(found.scatter, expected.scatter)
+
+
+def test_threads_of_blas_change_no_bit(rng):
+    """Workers of a cluster have one thread for BLAS, the caller has more; with another number it rounds otherwise."""
+    features = Nystroem.draw(RBF(1.2), rng.normal(size=(77, 5)), 77, rng=0)
+    stream = BagStream.from_arrays(rng.normal(size=(1001, 5)), np.arange(1001) % 9)
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            found.append(mean_statistics(stream, features=features).means)
+            assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {
+                n_threads
+            }
+    np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize("features", FEATURES.values(), ids=FEATURES.keys())
