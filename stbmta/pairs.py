@@ -186,7 +186,7 @@ def pair_pvalues(
     traces, and the chi-square at least one bag of six; permutations need two.
 
     The traces are the unbiased ones of :mod:`stbmta.theory.traces`; where one is negative by chance it counts as 0. The
-    degrees of freedom are pooled over all bags.
+    degrees of freedom are pooled over all bags, the traces of each in units of its own tr(S): bags may differ in scale.
 
     Examples
     --------
@@ -254,18 +254,25 @@ def _calibrated(bags: Bags, kernel: Kernel, s: BagStatistics, tau: float | None,
         return np.where(
             constant, np.where(u < radius2, 0.0, 1.0), pvalues.kernel_similarity(u, safe, radius2)
         )
-    degrees = np.inf
-    if method == "chi-square":
-        large = sizes >= 6
-        if not large.any():
-            raise ValueError(
-                "method='chi-square' needs a bag of at least 6 points for the skewness; use method='normal'."
-            )
-        weights = sizes[large] - 1
-        pooled = (float(np.average(v[large], weights=weights)) for v in (square, cube))
-        degrees = max(float(pvalues.chi_square_degrees(*pooled)), 1.0)  # no covariance has less
+    degrees = _degrees(square, cube, s.naive_mse * sizes, sizes, noise) if method == "chi-square" else np.inf
     # Bags without any spread: their means are equal up to rounding, or certainly not.
     return np.where(constant, np.where(u <= noise, 1.0, 0.0), pvalues.kernel_difference(u, safe, degrees))
+
+
+def _degrees(square: Array, cube: Array, trace: Array, sizes: Array, noise: float) -> float:
+    """Degrees of freedom pooled over bags, each in units of its own trace, so that no bag decides by its scale."""
+    large = sizes >= 6
+    if not large.any():
+        raise ValueError(
+            "method='chi-square' needs a bag of at least 6 points for the skewness; use method='normal'."
+        )
+    large &= trace > noise
+    if not large.any():
+        return np.inf
+    weights = sizes[large] - 1
+    shares = (v[large] / trace[large] ** power for v, power in ((square, 2), (cube, 3)))
+    pooled = (float(np.average(share, weights=weights)) for share in shares)
+    return max(float(pvalues.chi_square_degrees(*pooled)), 1.0)  # no covariance has less
 
 
 def _noise(bags: Bags, s: BagStatistics) -> float:

@@ -25,13 +25,11 @@ def test_calibrated_p_values_one_pair_at_a_time(bags, kernel):
     squares = {i: max(traces.trace_squared(kernel(x, x)), 0) for i, x in enumerate(bags)}
     large = [i for i, n in enumerate(bags.sizes) if n >= 6]
     weights = bags.sizes[large] - 1
-    cubes = [traces.trace_cubed(kernel(bags[i], bags[i])) for i in large]
-    degrees = max(
-        1.0,
-        pvalues.chi_square_degrees(
-            np.average([squares[i] for i in large], weights=weights), np.average(cubes, weights=weights)
-        ),
-    )
+    unit = {i: traces.trace_covariance(kernel(bags[i], bags[i])) for i in large}
+    cubes = [traces.trace_cubed(kernel(bags[i], bags[i])) / unit[i] ** 3 for i in large]
+    shares = [squares[i] / unit[i] ** 2 for i in large]
+    pooled = (np.average(values, weights=weights) for values in (shares, cubes))
+    degrees = max(1.0, pvalues.chi_square_degrees(*pooled))
     found = {m: pair_pvalues(bags, kernel, method=m) for m in ("normal", "chi-square")}
     near = pair_pvalues(bags, kernel, method="normal", tau=2.0)
     s = stbmta.bag_statistics(bags, kernel)
@@ -122,6 +120,15 @@ def test_p_values_are_uniform_for_equal_means(method):
     for level in (0.05, 0.2, 0.5):
         hits = int(np.sum(np.array(p) <= level))
         assert stats.binomtest(hits, trials, level).pvalue > 1e-3, (level, hits / trials)
+
+
+def test_a_wide_bag_changes_no_p_value_of_the_others(rng):
+    """The shape of the covariances is pooled, not their scale; a bag without spread has no shape."""
+    others, one = rng.normal(size=(5, 12, 8)), rng.normal(size=(12, 8))
+    p = [pair_pvalues(Bags.from_list([scale * one, *others, np.ones((9, 8))])).pvalues for scale in (1, 10)]
+    np.testing.assert_allclose(p[1][1:, 1:], p[0][1:, 1:], rtol=1e-7)
+    alone = pair_pvalues(Bags.from_list([one, *others])).pvalues
+    np.testing.assert_allclose(p[0][:6, :6], alone, rtol=1e-7)
 
 
 def naive_permutation_pvalue(x, y, kernel, n_permutations, rng):
