@@ -123,7 +123,7 @@ def real(
 
 
 def cost(
-    bags: Annotated[int, typer.Option(min=2, help="Number of bags.")] = 2000,
+    bags: Annotated[int, typer.Option(min=2, help="Number of bags; only 2000 have limits.")] = 2000,
     rounds: Annotated[int, typer.Option(min=1, help="The best of so many counts.")] = 3,
     as_json: _Json = False,
 ) -> None:

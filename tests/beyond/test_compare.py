@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from stbmta import cli
 from stbmta.validation.cases import CASES
-from stbmta.validation.compare import coverage, gaussian, real, toy
+from stbmta.validation.compare import cost, coverage, gaussian, real, toy
 from stbmta.validation.compare.outcome import Check, Comparison
 
 
@@ -29,14 +29,24 @@ def test_small_comparisons(tmp_path):
     assert found.checks[0].most == 2.5
     assert found.checks[1].least == pytest.approx(48.99)
     found = toy.run(tmp_path / "a", n_trials=2, points=(("a", 300),), jobs=1)  # its reference is clipped
-    oracle = float(found.table[toy.ORACLE][0].split()[0])
-    assert found.checks[1].least == pytest.approx(oracle - 1, abs=0.06)
+    oracle = found.table[toy.ORACLE][0].value
+    assert found.checks[1].least == pytest.approx(oracle - 1)
     found = toy.run_sizes(tmp_path / "s", n_trials=2, jobs=1)
     assert {check.name: check.least for check in found.checks}["N = 300, gain"] == 24.3
     found = real.run(tmp_path / "r", datasets=["elnino"], n_trials=2, jobs=1)
     assert found.checks[0].most == 1.03
     with pytest.raises(ValueError, match="there is no data set 'moon'"):
         real.run(tmp_path / "m", datasets=["moon"])
+
+
+def test_costs_have_limits_for_one_number_of_bags(monkeypatch):
+    monkeypatch.setattr(cost, "_LIMITS_FOR", 2)
+    seconds = iter([1.0, 3.0, 2.0, 9.0] * 3)
+    monkeypatch.setattr(cost, "_best", lambda work, rounds: next(seconds))
+    found = cost.run(n_bags=2)
+    assert [check.most for check in found.checks] == [3.0, 10.0] * 3
+    assert [check.found for check in found.checks] == [2.0, 2.0] * 3
+    assert not found.notes
 
 
 def test_data_that_cannot_be_loaded_are_named(tmp_path, monkeypatch):
@@ -96,10 +106,13 @@ def test_the_command_line(tmp_path):
         ],
     )
     content = json.loads(result.stdout)
+    naive = content["rows"][0]
+    assert {type(naive["R-KMSE"]), type(naive["R-KMSE, standard error"])} == {float}
     assert result.exit_code == (0 if content["passed"] else 1)
     assert len(content["checks"]) == 2
     assert (out / "checks.csv").exists()
-    result = runner.invoke(cli.app, ["compare", "cost", "--bags", "20", "--rounds", "1"])
+    result = runner.invoke(cli.app, ["compare", "cost", "--bags", "2", "--rounds", "1"])
+    assert result.exit_code == 0, "the limits are for 2000 bags"
     assert "(choosing - plain) / plain" in result.stdout
     assert "Adaptive / plain" in result.stdout
 

@@ -1,6 +1,7 @@
 """The Gaussian table without an oracle: every method chooses its parameters by itself."""
 
 import os
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from stbmta.truth import known_means, squared_error
 from ..heldout import ratio_of_means
 from ..runner import Arrays, Part, Store, generator, run_parts
 from .methods import ADAPTIVE, known_variance
-from .outcome import Check, Comparison
+from .outcome import Check, Comparison, Measured
 
 __all__ = ["TARGETS", "run"]
 
@@ -62,19 +63,20 @@ def run(
     ]
     found = run_parts(store, parts, what="Gaussian table", jobs=jobs)
     names = [name for name in found[0] if name not in ("seconds", "NE")]
-    table: dict[str, list[str]] = {"method": names}
+    table: dict[str, list[Any]] = {"method": names}
     checks = []
     for k, (model, target) in enumerate(TARGETS.items()):
         mine = found[k * n_trials : (k + 1) * n_trials]
         ratios = {
             name: ratio_of_means(*(np.array([p[m] for p in mine]) for m in (name, "NE"))) for name in names
         }
-        table[model] = [f"{1 - ratio:.4f} +- {error:.4f}" for ratio, error in ratios.values()]
+        table[model] = [Measured(1 - ratio, error) for ratio, error in ratios.values()]
         ratio, error = ratios[ADAPTIVE]
         checks.append(Check(name=f"{model}, {ADAPTIVE}", found=1 - ratio, standard_error=error, least=target))
     return Comparison(
         title=f"Decrease of the squared error, {n_bags} bags of one point, {n_trials} trials, no oracle",
         table=table,
+        digits=4,
         checks=tuple(checks),
         seconds=float(sum(part["seconds"] for part in found)),
     )

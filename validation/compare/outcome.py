@@ -2,11 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from stbmta.theory._table import format_table
 
-__all__ = ["Check", "Comparison"]
+__all__ = ["Check", "Comparison", "Measured"]
+
+
+class Measured(NamedTuple):
+    """A figure of a table with its standard error."""
+
+    value: float
+    standard_error: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +51,9 @@ class Comparison:
     ----------
     title : str
     table : mapping of str to list
-        Columns of text and numbers.
+        Columns of text, numbers, or figures with standard errors; None where there is nothing.
+    digits : int
+        Decimal places of the figures with standard errors, in the summary.
     checks : tuple of Check
     seconds : float
         Of all processes together.
@@ -56,6 +65,7 @@ class Comparison:
     table: Mapping[str, list[Any]]
     checks: tuple[Check, ...]
     seconds: float
+    digits: int = 1
     notes: str = ""
 
     @property
@@ -64,10 +74,18 @@ class Comparison:
         return all(check.passed for check in self.checks)
 
     def to_frame(self) -> Any:
-        """Return the table as a pandas data frame."""
+        """Return the table as a pandas data frame; standard errors have columns of their own."""
         import pandas as pd
 
-        return pd.DataFrame(dict(self.table))
+        columns: dict[str, list[Any]] = {}
+        for name, cells in self.table.items():
+            if any(isinstance(cell, Measured) for cell in cells):
+                found = [Measured(*(cell or (None, None))) for cell in cells]
+                columns[name] = [cell.value for cell in found]
+                columns[f"{name}, standard error"] = [cell.standard_error for cell in found]
+            else:
+                columns[name] = list(cells)
+        return pd.DataFrame(columns)
 
     def checks_frame(self) -> Any:
         """Return the checks as a pandas data frame."""
@@ -86,10 +104,7 @@ class Comparison:
 
     def summary(self) -> str:
         """Return table and checks as text."""
-        shown = {
-            name: [f"{x:.4g}" if isinstance(x, float) else str(x) for x in values]
-            for name, values in self.table.items()
-        }
+        shown = {name: [self._as_text(cell) for cell in cells] for name, cells in self.table.items()}
         checks = {
             "check": [check.name for check in self.checks],
             "found": [_with_error(check) for check in self.checks],
@@ -98,8 +113,15 @@ class Comparison:
             ],
             "": ["ok" if check.passed else "MISSED" for check in self.checks],
         }
-        lines = [self.title, format_table(shown), "", format_table(checks)]
+        lines = [self.title, format_table(shown), *(["", format_table(checks)] if self.checks else [])]
         return "\n".join([*lines, *([self.notes] if self.notes else [])])
+
+    def _as_text(self, cell: Any) -> str:
+        if isinstance(cell, Measured):
+            return " +- ".join(f"{number:.{self.digits}f}" for number in cell)
+        if isinstance(cell, float):
+            return f"{cell:.4g}"
+        return "" if cell is None else str(cell)
 
 
 def _with_error(check: Check) -> str:

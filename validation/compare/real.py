@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from ..cases import CASES, KERNELS, load_case, load_cases
 from ..heldout import ratio_of_means
 from ..runner import Arrays, Part, Store, generator, run_parts
 from .methods import ADAPTIVE, unknown_variance
-from .outcome import Check, Comparison
+from .outcome import Check, Comparison, Measured
 
 __all__ = ["run"]
 
@@ -73,7 +74,7 @@ def run(
     ]
     found = run_parts(store, parts, what="real data", jobs=jobs)
     methods = list(dict.fromkeys(name for part in found for name in part if name not in ("seconds", "NE")))
-    table: dict[str, list[str]] = {"data, what": [], **{name: [] for name in methods}}
+    table: dict[str, list[Any]] = {"data, what": [], **{name: [] for name in methods}}
     checks = []
     for k, (name, what) in enumerate(cells):
         mine = found[k * n_trials : (k + 1) * n_trials]
@@ -81,7 +82,7 @@ def run(
         table["data, what"].append(f"{name}, {what}")
         for method in methods:
             cell = ratio_of_means(errors[method], errors["NE"]) if method in errors else None
-            table[method].append("" if cell is None else f"{100 * cell[0]:.1f} +- {100 * cell[1]:.1f}")
+            table[method].append(None if cell is None else Measured(100 * cell[0], 100 * cell[1]))
         single = min((m for m in errors if m != ADAPTIVE), key=lambda m: errors[m].mean())
         ratio, error = ratio_of_means(errors[ADAPTIVE], errors[single])
         checks.append(Check(name=f"{name}, {what}", found=ratio, standard_error=error, most=1.03))

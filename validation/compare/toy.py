@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from ..reproduce.published import CLIPPED, TOY, TOY_BY_SIZE, TOY_METHODS
 from ..reproduce.toy_trials import GAMMAS, KERNEL, SETTINGS, ZETAS, Setting, draw
 from ..runner import Arrays, Part, Store, generator, run_parts
 from .methods import ADAPTIVE
-from .outcome import Check, Comparison
+from .outcome import Check, Comparison, Measured
 
 __all__ = ["run", "run_sizes"]
 
@@ -63,7 +64,7 @@ def run(
     settings = [setting for setting in SETTINGS if (setting.figure, setting.value) in wanted]
     found = _trials(folder, "compare-toy", settings, n_trials, seed, resume, jobs)
     names = [name for name in found[0] if name not in ("seconds", "NE", "surface")]
-    table: dict[str, list[str]] = {"setting": [], **{name: [] for name in (ORACLE, *names)}}
+    table: dict[str, list[Any]] = {"setting": [], **{name: [] for name in (ORACLE, *names)}}
     checks = []
     for k, setting in enumerate(settings):
         mine = found[k * n_trials : (k + 1) * n_trials]
@@ -73,8 +74,8 @@ def run(
         errors[ORACLE] = surface.reshape(n_trials, -1)[:, best]
         gains = {name: _gain(errors[name], errors["NE"]) for name in (ORACLE, *names)}
         table["setting"].append(setting.name)
-        for name, (gain, error) in gains.items():
-            table[name].append(f"{gain:.1f} +- {error:.1f}")
+        for name, gained in gains.items():
+            table[name].append(Measured(*gained))
         lost, lost_error = _gain(errors[ORACLE] - errors[KFOLD], -errors["NE"], less_one=False)
         key = (setting.figure, setting.value)
         # A clipped reference hides part of the decrease: there the oracle of this run takes its place.
@@ -123,14 +124,14 @@ def run_sizes(
     found = _trials(folder, "compare-sizes", [setting], n_trials, seed, resume, jobs)
     names = [name for name in found[0] if name not in ("seconds", "NE", "surface")]
     sizes = np.array(setting.sizes)
-    table: dict[str, list[str]] = {"N": [], **{name: [] for name in names}}
+    table: dict[str, list[Any]] = {"N": [], **{name: [] for name in names}}
     checks = []
     for size in np.unique(sizes).tolist():
         errors = _of_size(found, sizes == size, (*names, "NE"))
         gains = {name: _gain(errors[name], errors["NE"]) for name in names}
-        table["N"].append(str(size))
-        for name, (gain, error) in gains.items():
-            table[name].append(f"{gain:.1f} +- {error:.1f}")
+        table["N"].append(size)
+        for name, gained in gains.items():
+            table[name].append(Measured(*gained))
         gain, error = gains[ADAPTIVE]
         least = _LARGE.get(size, 0.0)
         checks.append(Check(name=f"N = {size}, gain", found=gain, standard_error=error, least=least))
