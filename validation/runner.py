@@ -101,7 +101,7 @@ class Store:
                 raise FileExistsError(
                     f"{str(folder)!r} holds results already; go on with --resume, or choose another --out."
                 )
-            found = json.loads(file.read_text())
+            found = _read_settings(file)
             if found != wanted:
                 names = sorted(key for key in {*found, *wanted} if found.get(key) != wanted.get(key))
                 raise ValueError(
@@ -138,6 +138,16 @@ class Store:
             raise ValueError(
                 f"{str(path)!r} is damaged ({error}); delete it and go on with --resume."
             ) from error
+
+
+def _read_settings(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text())
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise ValueError(f"{str(file)!r} is damaged, or from somewhere else; choose another --out.")
+    return found
 
 
 def run_parts(

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stbmta import cli, cli_reproduce
+from stbmta.validation.cases import CASES
 from stbmta.validation.reproduce import gaussian_table, real, toy
 from stbmta.validation.reproduce.published import GAUSSIAN_METHODS, TOY_METHODS
 
@@ -88,6 +89,11 @@ def test_real_takes_data_sets_by_name(tmp_path, small):
     done = call("real", "--quick", "--dataset", "elnino", "--out", tmp_path / "r", "--jobs", 1)
     assert done.exit_code == 0, done.output
     assert "12 x 10, 1" in done.stdout
+
+
+def test_help_names_the_data_sets():
+    text = " ".join(call("real", "--help").stdout.split())
+    assert all(name in text for name in CASES)
 
 
 def test_tables_fit_into_the_terminal(tmp_path, small, monkeypatch, capsys):

@@ -74,6 +74,16 @@ def test_a_damaged_file_is_named(tmp_path, content):
         store.load("cell")
 
 
+@pytest.mark.parametrize("content", ["", "cut {", "[1]"])
+def test_settings_from_elsewhere_are_told_from_ours(tmp_path, content):
+    (tmp_path / "settings.json").write_text(content)
+    with pytest.raises(
+        ValueError, match=r"settings\.json' is damaged, or from somewhere else; choose another"
+    ):
+        Store(tmp_path, {}, resume=True)
+    assert (tmp_path / "settings.json").read_text() == content
+
+
 def test_a_folder_that_cannot_be_is_named(tmp_path):
     (tmp_path / "file").write_text("results of my life")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
