@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from .bags import Bags, require_size
-from .blocks import data_center
 from .jit import linear as jit_linear
 from .jit.vector import WIDTH, aligned_zeros
 from .memory import memory_limit, require_memory
@@ -42,6 +41,8 @@ _GROUPS = 4
 # Bytes of a bag beside its coordinates (order, errors, limits), and of a pair of neighbors that is kept.
 _BAG = 150
 _PAIR = 10
+# Means whose median, column by column, is the center of all.
+_SAMPLE = 63
 # Half the distance of 1 to the next float32: the largest relative error of a rounding.
 _ROUNDOFF = 2.0**-24
 
@@ -276,7 +277,9 @@ class NeighborTest:
     def of(cls, means: Array, errors: Array, thresholds: Array) -> "NeighborTest":
         """Prepare the tests of these means."""
         order = canonical_order(means, np.arange(len(means) + 1))
-        center, norms = data_center(means), np.empty(len(means))
+        # Margins grow with the distance to the center: one far mean must not make all others doubtful.
+        some = means[order[:_SAMPLE]]
+        center, norms = np.partition(some, len(some) // 2, axis=0)[len(some) // 2], np.empty(len(means))
         jit_linear.centered_norms(means, center, norms)
         require_squares(max(norms.max(), errors.max()), means)
         scale = _power_of_two(norms.max())

@@ -170,8 +170,9 @@ def test_sureness_in_single_precision_alone_would_be_wrong(rng):
     assert (counts > expected.sum(axis=1)).any()
 
 
-def test_the_filter_rules_out_nearly_all_that_are_no_neighbors(rng, monkeypatch):
-    """Otherwise the result would be right, and slow."""
+@pytest.mark.parametrize("far", [0.0, 1e4])
+def test_the_filter_rules_out_nearly_all_that_are_no_neighbors(far, rng, monkeypatch):
+    """Otherwise the result would be right, and slow. One far mean does not make the others doubtful."""
     candidates, sure = [], []
 
     def spy(row_panels, panels, dim, row_limits, column_limits, first, last, masks):
@@ -184,6 +185,7 @@ def test_the_filter_rules_out_nearly_all_that_are_no_neighbors(rng, monkeypatch)
     monkeypatch.setattr(jit_linear, "filter_pairs", spy)
     centers = rng.normal(size=(10, 200))
     means = centers[rng.integers(10, size=300)] + rng.normal(size=(300, 200)) / 2
+    means[0] += far
     found = neighbor_averages(points(means), 2.6, variance=0.25)
     assert found.counts.sum() > 5000
     assert 0.99 * sum(candidates) < sum(sure) <= sum(candidates) < 1.01 * found.counts.sum()
