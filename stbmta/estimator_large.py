@@ -140,6 +140,8 @@ class LargeFit(BagEstimator):
         limit = memory_limit(self.max_memory)
         where: dict[str, Any] = {"n_threads": self.n_threads, "client": self.client}
         s = mean_statistics(source, choice.kernel, features=choice.features, max_memory=limit, **where)
+        if self.variance is None:
+            s.require_variance()
         self._remember(source, s)
         left = max(1, limit - s.nbytes)
         self._choose(source, s.kernel, rng, self._sampler(s, left))

@@ -135,13 +135,15 @@ def check_finite(data: FloatArray, offsets: Array, labels: Array, columns: Seque
         )
 
 
-def require_size(sizes: Array, labels: Array, least: int, purpose: str) -> None:
+def require_size(
+    sizes: Array, labels: Array, least: int, purpose: str, remedy: str = "Drop it with bags.drop_small({})."
+) -> None:
     """Refuse bags with fewer than `least` rows, naming the first one and the remedy."""
     for i in np.flatnonzero(sizes < least)[:1]:
         rows = "1 row" if sizes[i] == 1 else f"{sizes[i]} rows"
         raise ValueError(
             f"{describe_bag(labels[i], int(i))} has {rows} (n_samples={sizes[i]}); "
-            f"{purpose} needs at least {least}. Drop it with bags.drop_small({least})."
+            f"{purpose} needs at least {least}. {remedy.format(least)}"
         )
 
 

@@ -86,8 +86,13 @@ class MeanStatistics:
     @cached_property
     def naive_mse(self) -> Array:
         """Unbiased estimate of the squared error of each naive mean (eq. esttaskvar); needs two points a bag."""
-        require_size(self.sizes, self.labels, 2, "its variance")
+        self.require_variance()
         return self.scatter / (self.sizes.astype(np.float64) - 1)
+
+    def require_variance(self) -> None:
+        """Refuse a bag of one point, whose variance nobody can tell."""
+        remedy = "Drop it with bags.drop_small({0}), in a stream with stream.to_bags().drop_small({0})."
+        require_size(self.sizes, self.labels, 2, "its variance", remedy)
 
     def to_statistics(self, max_memory: float | str | None = None) -> BagStatistics:
         """Return the statistics with all inner products, B x B, refused where they would not fit.

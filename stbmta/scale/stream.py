@@ -228,7 +228,12 @@ class LabelCoder:
         self, part: Blocks, columns: Sequence[str] | None
     ) -> Iterator[tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]]:
         """Read one part, checking each block."""
-        for X, groups in part():
+        for block in part():
+            if not (isinstance(block, (tuple, list)) and len(block) == 2):
+                raise TypeError(
+                    f"a block of a stream is a pair, a table and one label a row; found {type(block).__name__}."
+                )
+            X, groups = block
             points = as_matrix(X, "a block of the stream")
             codes = self.encode(groups)
             if len(points) != len(codes):

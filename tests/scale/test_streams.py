@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from stbmta import RBF, Bags, Laplacian, Polynomial, bag_statistics
+from stbmta import RBF, STB, Bags, Laplacian, Polynomial, bag_statistics
 from stbmta.scale import readers
 from stbmta.scale.features import Nystroem, RandomFourier
 from stbmta.scale.means import mean_statistics
@@ -269,7 +269,14 @@ BAD = {
         lambda: mean_statistics(Bags.from_list([[1.0]]), features=FEATURES["fourier"]),
         "the points have 1 columns, but the features are made for 3",
     ),
-    "one point": (lambda: mean_statistics(Bags.from_list([[1.0]])).naive_mse, "its variance needs at least 2"),
+    "one point": (
+        lambda: STB().fit(BagStream.from_iterable([(np.ones((3, 1)), [1, 1, 2])])),
+        r"bag 2 .* its variance needs at least 2. Drop it .* stream.to_bags\(\).drop_small\(2\)",
+    ),
+    "no pairs": (
+        lambda: mean_statistics(BagStream.from_iterable(np.ones((3, 2)))),
+        "a block of a stream is a pair, a table and one label a row; found ndarray",
+    ),
     "kernel of features": (
         lambda: mean_statistics(Bags.from_list([[1.0] * 3]), RBF(5.0), features=FEATURES["fourier"]),
         r"these features approximate RBF\(bandwidth=1.5\), not RBF\(bandwidth=5.0\)",
