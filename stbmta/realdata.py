@@ -342,6 +342,7 @@ def _ranges(bags: Bags) -> Array:
 def _standardized(bags: Bags, wanted: bool) -> Bags:
     if not wanted:
         return bags
-    spread = bags.data.std(axis=0)
-    scaled = (bags.data - bags.data.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    # The standard deviation of equal values may be rounding error instead of 0.
+    spread = np.where(np.ptp(bags.data, axis=0) > 0, bags.data.std(axis=0), 1.0)
+    scaled = (bags.data - bags.data.mean(axis=0)) / spread
     return Bags.from_offsets(scaled, bags.offsets, bags.labels, bags.columns)

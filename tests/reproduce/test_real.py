@@ -141,6 +141,8 @@ def test_misr1_leaves_out_constant_features_and_keeps_the_depth(tmp_path):
     varying = datasets.load_misr1(path, varying_only=True, standardize=False)
     assert varying.columns == ("x1", "x2")
     np.testing.assert_array_equal(varying.data, features[:, :2])
+    matrix[:, 3] = 0.1  # six of it have a standard deviation of 1e-17
+    np.testing.assert_allclose(datasets.load_misr1(misr(path, matrix)).data[:, 2], 0, atol=1e-15)
 
 
 def test_misr1_refuses_what_is_not_of_its_format(tmp_path):
