@@ -67,7 +67,11 @@ def ordered_results(client: Any, tasks: Iterable[Callable[[], Any]]) -> Generato
 
 def results(client: Any, futures: Iterable[Any]) -> Generator[Any, None, None]:
     """Yield the results of tasks that are under way, in order; cancel the rest when the caller stops early."""
-    return ordered_results(client, [partial(_given, future) for future in futures])
+    everything = list(futures)
+    try:
+        yield from ordered_results(client, [partial(_given, future) for future in everything])
+    finally:
+        release(everything)
 
 
 def _given(future: Any) -> Any:

@@ -69,18 +69,20 @@ def stream_statistics(
         raise ValueError("rows of a stream have no place in a precomputed matrix; give a function.")
     threads = cluster_threads(client)  # or an error that says what is no cluster
     parts = [submit_part(client, _sort, part, stream.columns) for part in stream.parts]
-    indexes = list(results(client, [client.submit(_index, part, pure=False) for part in parts]))
-    labels, sizes, prints, places = _merge(indexes)
-    require_matrices(f"{len(sizes)} bags of {sizes.sum()} points", float(len(sizes)) ** 2)
-    dim = max(len(index.low) for index in indexes)  # 0 in a part without rows
-    order = order_by_contents(sizes, prints)
-    offsets = np.r_[0, np.cumsum(sizes[order])]
-    side = Side.cut(np.empty((0, dim)), np.empty(0), offsets, np.arange(len(sizes)), longest_piece(dim))
-    blocks, groups = cut_blocks(side.pieces, side.bag, block_rows(int(offsets[-1]), dim, threads))
-    # A bag that is longer than a block has its rows cut among several.
-    rows = np.array([side.pieces[b] for _, b in blocks])
-    points = _assemble_blocks(client, parts, indexes, places, np.argsort(order), offsets, rows)
-    release(parts)  # the workers keep them until the blocks are made
+    try:
+        indexes = list(results(client, [client.submit(_index, part, pure=False) for part in parts]))
+        labels, sizes, prints, places = _merge(indexes)
+        require_matrices(f"{len(sizes)} bags of {sizes.sum()} points", float(len(sizes)) ** 2)
+        dim = max(len(index.low) for index in indexes)  # 0 in a part without rows
+        order = order_by_contents(sizes, prints)
+        offsets = np.r_[0, np.cumsum(sizes[order])]
+        side = Side.cut(np.empty((0, dim)), np.empty(0), offsets, np.arange(len(sizes)), longest_piece(dim))
+        blocks, groups = cut_blocks(side.pieces, side.bag, block_rows(int(offsets[-1]), dim, threads))
+        # A bag that is longer than a block has its rows cut among several.
+        rows = np.array([side.pieces[b] for _, b in blocks])
+        points = _assemble_blocks(client, parts, indexes, places, np.argsort(order), offsets, rows)
+    finally:
+        release(parts)  # the workers keep them until the blocks are made
     remote = RemoteSide(side.pieces, side.bag, blocks, groups, points)
     try:
         work: Any = kernel

@@ -266,8 +266,12 @@ def test_one_worker_or_three_make_no_difference(bags):
 
 def test_errors_of_a_task_reach_the_caller(client, frame):
     wrong = frame.assign(a=np.where(frame.index == 2000, np.nan, frame["a"]))
-    with pytest.raises(ValueError, match="contains nan in column 'a'"):
-        bag_statistics(dask_stream(wrong, 3), RBF(1.0), client=client)
+    with pytest.raises(ValueError, match="contains nan in column 'a'") as held:
+        bag_statistics(dask_stream(wrong, 9), RBF(1.0), client=client)
+    deadline = time.monotonic() + 20
+    while (left := client.run_on_scheduler(number_of_tasks)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not left, held  # the workers let go of the rows, though the error is still here
     with pytest.raises(ValueError, match="a precomputed matrix is here already"):
         bag_statistics(Bags.from_list([[1.0, 2.0]]), Precomputed(np.eye(2)), client=client)
     for source in (Bags.from_list([[1.0, 2.0]]), dask_stream(frame, 2)):
@@ -307,6 +311,10 @@ def test_arrays_go_to_workers_in_small_messages(client, frame, monkeypatch):
     np.testing.assert_array_equal(there.means, here.means)
     assert there.labels.tolist() == here.labels.tolist()
     assert 2000 < max(sizes) <= 8 * 500
+
+
+def number_of_tasks(dask_scheduler):
+    return len(dask_scheduler.tasks)
 
 
 def slow_kernel(X, Y, seconds=0.01):
