@@ -9,7 +9,7 @@ import pyarrow.dataset
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_limits
 
 from stbmta import RBF, STB, Bags, Laplacian, Polynomial, bag_statistics
 from stbmta.scale import readers
