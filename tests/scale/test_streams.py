@@ -84,9 +84,6 @@ def test_threads_of_blas_change_no_bit(rng):
     for n_threads in (1, 2):
         with threadpool_limits(n_threads):
             found.append(mean_statistics(stream, features=features).means)
-            assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {
-                n_threads
-            }
     np.testing.assert_array_equal(*found)
 
 
