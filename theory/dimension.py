@@ -165,6 +165,7 @@ def pooled_dimension(
     -------
     EffectiveDimension
         Traces are averaged with weights N_i - 1; bags of less than four points do not enter tr(Sigma^2).
+        Time O(N^2 d) for a bag of N points, O(N^3) where d is larger or for a Gram matrix; memory O(N^2).
 
     Examples
     --------
@@ -178,8 +179,9 @@ def pooled_dimension(
     bags, largest = [], []
     for k, bag in enumerate(samples if samples is not None else grams if grams is not None else []):
         try:
-            bags.append(_gram_of(bag) if samples is not None else square_gram(bag))
-            largest.append(_spectrum(None, None, bags[-1])[-1])
+            points = samples is not None
+            bags.append(_gram_of(bag) if points else square_gram(bag))
+            largest.append(_spectrum(None, bag if points else None, None if points else bag)[-1])
         except ValueError as error:
             raise ValueError(f"bag {k}: {error}") from error
     if not bags:
