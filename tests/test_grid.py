@@ -14,6 +14,7 @@ from stbmta import (
     grid,
     grid_mta,
     known_means,
+    neighbors,
     proxy_truth,
     weights,
 )
@@ -58,6 +59,18 @@ def test_stb_agrees_with_plain_loops(arrays, clip):
             expected = loop_errors(naive.stb(N, naive.gamma_theory(N, zeta, c)), G, truth, clip)
             assert theory.errors[z, k] == pytest.approx(expected, rel=1e-9, abs=1e-12)
     assert np.isfinite(theory.zetas).all()
+
+
+@pytest.mark.parametrize("largest", [1.5, 100.0], ids=["few", "many"])
+def test_few_and_many_neighbors_are_averaged_alike(rng, largest):
+    """Inner products of few neighbors are picked out, those of many come from whole rows."""
+    s = bag_statistics(Bags.from_list(list(rng.normal(size=(60, 5, 3)) + rng.normal(size=(60, 1, 3)))))
+    paths = grid.neighbor_paths(s, Truth(cross=s.gram, norms=np.diagonal(s.gram)), [1.5, largest, np.inf])
+    tests = neighbors(s, 1.5)
+    assert tests.sum(axis=1).max() > 17  # sums of few are made eight at a time
+    averages = weights.stb(tests)
+    np.testing.assert_allclose(paths.bb[0], ((averages @ s.gram) * averages).sum(axis=1), rtol=1e-12)
+    assert (np.median(paths.counts[-2]) > len(s) / 2) == (largest > 1.5)
 
 
 @pytest.mark.parametrize("clip", [False, True])

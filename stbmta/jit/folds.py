@@ -78,9 +78,24 @@ def _order_of_entry(i, error, gram, mse, unbiased, zetas, to_rest, entry, counts
 
 
 @compiled
-def _follow(i, gram, row_totals, zetas, to_rest, to_fold, entry, by_entry, members, path):
+def _last_entries(entry, zetas):
+    """Return how many bags are neighbors at the largest finite threshold."""
+    finite = 0
+    for zeta in zetas:
+        finite += not np.isinf(zeta)
+    count = 0
+    for z in entry:
+        count += z < finite
+    return count
+
+
+@compiled
+def _follow(i, gram, row_totals, zetas, to_rest, to_fold, entry, by_entry, members, column, path):
     """Write v, <a, b>, <b, b> and <b, f> for each threshold."""
     n_bags = len(entry)
+    # Of many neighbors, rows as a whole are added up faster than those of their entries that are needed.
+    many = 2 * _last_entries(entry, zetas) > n_bags
+    column[:] = 0.0
     v = 0  # neighbors besides i
     among = 0.0  # sum of gram over pairs of them
     rest_sum = 0.0
@@ -97,7 +112,11 @@ def _follow(i, gram, row_totals, zetas, to_rest, to_fold, entry, by_entry, membe
         else:
             while v < n_bags and entry[by_entry[v]] <= z:
                 j = by_entry[v]
-                among += 2 * _sum_with(gram, j, members, v) + gram[j, j]
+                if many:
+                    among += 2 * column[j] + gram[j, j]
+                    column += gram[j]
+                else:
+                    among += 2 * _sum_with(gram, j, members, v) + gram[j, j]
                 rest_sum += to_rest[j]
                 fold_sum += to_fold[j]
                 members[v] = j
@@ -171,6 +190,7 @@ def fold_paths(
     entry = np.empty(n_bags, np.int64)
     by_entry = np.empty(n_bags, np.int64)
     members = np.empty(n_bags, np.int64)
+    column = np.empty(n_bags)
     counts = np.empty(len(zetas) + 2, np.int64)
     for k in range(first, last):
         fold = scored[k]
@@ -184,6 +204,6 @@ def fold_paths(
             spread = (bag_diagonal[i] - fold_diagonal[fold]) / in_rest - to_rest[i]
             error = max(spread, 0.0) / (in_rest - 1)
         _order_of_entry(i, error, gram, mse, known_error == 0, zetas, to_rest, entry, counts, by_entry)
-        _follow(i, gram, row_totals, zetas, to_rest, to_fold, entry, by_entry, members, paths[k])
+        _follow(i, gram, row_totals, zetas, to_rest, to_fold, entry, by_entry, members, column, paths[k])
         ends[k, 0] = to_rest[i]
         ends[k, 1] = to_fold[i]

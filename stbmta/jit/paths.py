@@ -42,7 +42,8 @@ def neighbor_paths(gram, row_totals, cross, mse, unbiased, zetas, first, last, p
     entry = np.empty(n_bags, np.int64)
     by_entry = np.empty(n_bags, np.int64)
     members = np.empty(n_bags, np.int64)
+    column = np.empty(n_bags)
     counts = np.empty(len(zetas) + 2, np.int64)
     for i in range(first, last):
         _order_of_entry(i, mse[i], gram, mse, unbiased, zetas, gram[i], entry, counts, by_entry)
-        _follow(i, gram, row_totals, zetas, gram[i], cross[i], entry, by_entry, members, paths[i])
+        _follow(i, gram, row_totals, zetas, gram[i], cross[i], entry, by_entry, members, column, paths[i])
