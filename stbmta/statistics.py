@@ -36,6 +36,9 @@ __all__ = [
 
 Array = npt.NDArray[np.float64]
 
+# Runs of rows that are worked on in the cache, as a share of the usual run.
+_IN_CACHE = 32
+
 
 @dataclass(frozen=True)
 class BagStatistics:
@@ -266,7 +269,7 @@ def statistics_from_sums(
     """Return the statistics, given sums of kernel values between bags in another order, and sums of k(x, x)."""
     back = np.argsort(order)
     counts = sizes.astype(np.float64)
-    gram = sums[np.ix_(back, back)] / np.outer(counts, counts)
+    gram = _mean_values(sums, back, back, counts, counts)
     return BagStatistics(
         sizes=sizes,
         centered_gram=gram,
@@ -327,8 +330,23 @@ def cross_statistics(
         a.data, a.rows, a.offsets, b.data, b.rows, b.offsets, kernel,
         n_threads, block_size, _precision(dtype), client,
     )  # fmt: skip
-    counts = np.outer(bags.sizes.astype(np.float64), other.sizes.astype(np.float64))
-    return sums[np.ix_(np.argsort(left), np.argsort(right))] / counts
+    counts = bags.sizes.astype(np.float64), other.sizes.astype(np.float64)
+    return _mean_values(sums, np.argsort(left), np.argsort(right), *counts)
+
+
+def _mean_values(
+    sums: Array,
+    rows: npt.NDArray[np.int64],
+    columns: npt.NDArray[np.int64],
+    counts: Array,
+    other_counts: Array,
+) -> Array:
+    """Return sums[rows][:, columns] divided by the numbers of pairs, some rows at a time: they stay in the cache."""
+    means = np.empty_like(sums)
+    for first, last in chunks(len(rows), _IN_CACHE * sums.shape[1]):
+        some = sums[rows[first:last]].take(columns, axis=1)
+        means[first:last] = some / np.outer(counts[first:last], other_counts)
+    return means
 
 
 def _linear_statistics(bags: Bags, n_threads: int | None) -> BagStatistics:
