@@ -77,8 +77,9 @@ def tune_stb_large_bags(
     True
     """
     _check_gamma(gamma)
-    if n_draws < 1:
-        raise ValueError(f"n_draws must be at least 1, found {n_draws}.")
+    for name, count in (("n_draws", n_draws), ("bag_size", bag_size)):
+        if count < 1:
+            raise ValueError(f"{name} must be at least 1, found {count}.")
     large.require_size(bag_size + 2, f"drawing {bag_size} points and judging them by the others")
     kernel = as_kernel(kernel).resolve(large)
     grid = default_zetas(variance is not None) if zetas is None else np.asarray(zetas, dtype=np.float64)

@@ -57,6 +57,8 @@ def test_calibration_from_large_bags_is_close_to_the_oracle():
     assert np.mean(lost) < 0.03
     with pytest.raises(ValueError, match="n_draws must be at least 1"):
         tune_stb_large_bags(large.bags, 30, n_draws=0)
+    with pytest.raises(ValueError, match="bag_size must be at least 1, found 0"):
+        tune_stb_large_bags(large.bags, 0)
     with pytest.raises(ValueError, match="drawing 299 points"):
         tune_stb_large_bags(large.bags, 299)
 
