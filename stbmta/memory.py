@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .container import format_bytes
+from .threads import _own_cgroup
 
 __all__ = ["available_memory", "memory_limit", "require_memory"]
 
@@ -34,7 +35,11 @@ def available_memory() -> int:
     >>> available_memory() > 0
     True
     """
-    return min([_free(Path("/proc/meminfo")), *_control_group(Path("/sys/fs/cgroup"))])
+    root, membership = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+    # Version 2 has one tree of groups, version 1 one for each controller.
+    trees = ((root, ""), (root / "memory", "memory"))
+    left = [_control_group(tree, _own_cgroup(membership, controller)) for tree, controller in trees]
+    return min([_free(Path("/proc/meminfo")), *left[0], *left[1]])
 
 
 def _free(meminfo: Path) -> int:
@@ -50,17 +55,32 @@ def _free(meminfo: Path) -> int:
     return 4 * 2**30  # nothing to ask: a small machine
 
 
-def _control_group(root: Path) -> list[int]:
-    """Return what is left to the control group, version 2 or 1; an empty list where there is no limit."""
+def _control_group(root: Path, own: str = "") -> list[int]:
+    """Return what is left to a control group, and to each one above it; an empty list where there is no limit."""
+    left = [_left(folder) for folder in (root / own, *(root / own).parents) if folder.is_relative_to(root)]
+    return [most for most in left if most is not None]
+
+
+def _left(folder: Path) -> int | None:
+    """Return what is left to one group, of version 2 or 1. Files in the cache are counted, but they make room."""
     for limit, used in (
         ("memory.max", "memory.current"),
-        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes"),
     ):
         try:
-            return [max(0, int((root / limit).read_text()) - int((root / used).read_text()))]
+            most, taken = int((folder / limit).read_text()), int((folder / used).read_text())
         except (OSError, ValueError):
             continue
-    return []
+        return min(most, max(0, most - taken + _cached_files(folder)))
+    return None
+
+
+def _cached_files(folder: Path) -> int:
+    try:
+        found = re.findall(r"^(?:in)?active_file (\d+)$", (folder / "memory.stat").read_text(), re.MULTILINE)
+    except OSError:
+        return 0
+    return sum(map(int, found))
 
 
 def memory_limit(max_memory: float | str | None = None) -> int:

@@ -52,11 +52,13 @@ def test_free_memory_of_system_and_control_group(tmp_path):
     assert memory._control_group(tmp_path) == []
     (tmp_path / "memory.max").write_text("100\n")
     assert memory._control_group(tmp_path) == [90]
-    old = tmp_path / "old" / "memory"
-    old.mkdir(parents=True)
-    (old / "memory.limit_in_bytes").write_text("50")
-    (old / "memory.usage_in_bytes").write_text("60")
-    assert memory._control_group(tmp_path / "old") == [0]
+    (tmp_path / "memory.stat").write_text("anon 3\nfile 9\ninactive_file 4\nactive_file 2\nactive_anon 1\n")
+    assert memory._control_group(tmp_path) == [96]  # what was read from files makes room
+    job = tmp_path / "slice" / "job"
+    job.mkdir(parents=True)
+    (job / "memory.limit_in_bytes").write_text("50")
+    (job / "memory.usage_in_bytes").write_text("60")
+    assert memory._control_group(tmp_path, "slice/job") == [0, 96]
 
 
 def test_tables_that_do_not_fit_are_refused_with_the_estimate():
