@@ -350,6 +350,7 @@ def test_bad_precomputed_kernels_are_refused(rng):
         Precomputed(np.eye(2))(np.ones((1, 1)), np.ones((1, 1)))
 
 
+@pytest.mark.filterwarnings("ignore:overflow")  # of plain Python; compiled code is silent
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_polynomials_that_overflow_are_refused(dtype):
     bags = Bags.from_list([[1e100, 2e100], [3e100, 1.0]])
