@@ -244,7 +244,8 @@ def _calibrated(bags: Bags, kernel: Kernel, s: BagStatistics, tau: float | None,
     sizes = bags.sizes.astype(np.float64)
     u = s.mmd2()
     variance = dimension.u_variance(square[:, None], square, products, sizes[:, None], sizes)
-    noise = _noise(bags, s)
+    share = _noise(bags, s)
+    noise = share[:, None] + share
     constant = variance <= noise**2
     safe = np.where(constant, 1.0, variance)
     if tau is not None:
@@ -254,12 +255,12 @@ def _calibrated(bags: Bags, kernel: Kernel, s: BagStatistics, tau: float | None,
         return np.where(
             constant, np.where(u < radius2, 0.0, 1.0), pvalues.kernel_similarity(u, safe, radius2)
         )
-    degrees = _degrees(square, cube, s.naive_mse * sizes, sizes, noise) if method == "chi-square" else np.inf
+    degrees = _degrees(square, cube, s.naive_mse * sizes, sizes, share) if method == "chi-square" else np.inf
     # Bags without any spread: their means are equal up to rounding, or certainly not.
     return np.where(constant, np.where(u <= noise, 1.0, 0.0), pvalues.kernel_difference(u, safe, degrees))
 
 
-def _degrees(square: Array, cube: Array, trace: Array, sizes: Array, noise: float) -> float:
+def _degrees(square: Array, cube: Array, trace: Array, sizes: Array, noise: Array) -> float:
     """Degrees of freedom pooled over bags, each in units of its own trace, so that no bag decides by its scale."""
     large = sizes >= 6
     if not large.any():
@@ -275,12 +276,14 @@ def _degrees(square: Array, cube: Array, trace: Array, sizes: Array, noise: floa
     return max(float(pvalues.chi_square_degrees(*pooled)), 1.0)  # no covariance has less
 
 
-def _noise(bags: Bags, s: BagStatistics) -> float:
-    """How far from 0 rounding may move a squared distance."""
-    noise = _ROUNDING * float((np.diagonal(s.centered_gram) + s.scatter).max())
-    if isinstance(s.kernel, Linear):  # a common offset is taken away, but not the digits that it costs
-        noise += bags.dim * (4 * float(np.spacing(np.abs(bags.data).max()))) ** 2
-    return noise
+def _noise(bags: Bags, s: BagStatistics) -> Array:
+    """How far from 0 rounding may move a squared distance: the share of each bag."""
+    norms = np.diagonal(s.centered_gram)
+    if not isinstance(s.kernel, Linear):
+        return _ROUNDING * (norms + s.scatter)
+    # A common offset is taken away, but not the digits that it costs. A far mean costs digits without spread only.
+    offset = bags.dim * (4 * float(np.spacing(np.abs(bags.data).max()))) ** 2
+    return offset + _ROUNDING * (s.scatter + np.where(s.scatter > offset, 0.0, norms))
 
 
 def _traces(bags: Bags, kernel: Kernel) -> tuple[Array, Array, Array, Array]:
@@ -291,9 +294,9 @@ def _traces(bags: Bags, kernel: Kernel) -> tuple[Array, Array, Array, Array]:
     n_bags = len(bags)
     square, cube, largest = np.empty(n_bags), np.full(n_bags, np.nan), np.empty(n_bags)
     products = np.zeros((n_bags, n_bags))
-    data = _near_zero(bags, kernel)
     with progress_bar("traces", n_bags) as advance:
         for i in range(n_bags):
+            data = _near_bag(bags, kernel, i)
             starts = bags.offsets[i:-1] - bags.offsets[i]
             values = _kernel_values(bags, kernel, data, i)
             n = int(bags.sizes[i])
@@ -322,9 +325,9 @@ def _permuted(
     generator = np.random.default_rng(rng)
     n_bags = len(bags)
     found = np.ones((n_bags, n_bags))
-    data = _near_zero(bags, kernel)
     with progress_bar("permutations", n_bags) as advance:
         for i in range(n_bags):
+            data = _near_bag(bags, kernel, i)
             values = _kernel_values(bags, kernel, data, i)
             n = int(bags.sizes[i])
             for j in range(i + 1, n_bags):
@@ -353,10 +356,11 @@ def _permutation_pvalue(gram: Array, n: int, n_permutations: int, generator: np.
     return float(pvalues.permutation(u[0], u[1:], scale=np.abs(gram).max()))
 
 
-def _near_zero(bags: Bags, kernel: Kernel) -> Array:
-    """Return the points, for the linear kernel less their mean: no distance changes, and fewer digits cancel."""
+def _near_bag(bags: Bags, kernel: Kernel, i: int) -> Array:
+    """Return the points, for the linear kernel less the mean of a bag: no distance changes, and fewer digits cancel."""
     data = bags.data.astype(np.float64, copy=False)
-    return data - data.mean(axis=0) if isinstance(kernel, Linear) else data
+    own = data[bags.offsets[i] : bags.offsets[i + 1]]
+    return data - own.mean(axis=0) if isinstance(kernel, Linear) else data
 
 
 def _kernel_values(bags: Bags, kernel: Kernel, data: Array, i: int, only: bool = False) -> Array:

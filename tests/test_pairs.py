@@ -131,6 +131,18 @@ def test_a_wide_bag_changes_no_p_value_of_the_others(rng):
     np.testing.assert_allclose(p[0][:6, :6], alone, rtol=1e-7)
 
 
+@pytest.mark.parametrize("method", ["chi-square", "normal", "permutation"])
+def test_a_far_bag_costs_the_others_no_digits(rng, method):
+    near, far = rng.normal(size=(3, 9, 4)), rng.normal(size=(2, 9, 4)) + 1e9
+    found = pair_pvalues(Bags.from_list([*near, *far]), method=method, n_permutations=20, rng=0).pvalues
+    alone = pair_pvalues(Bags.from_list(list(near)), method="normal").pvalues
+    if method == "normal":
+        np.testing.assert_allclose(found[:3, :3], alone, rtol=1e-7)
+    assert np.all(found[:3, 3:] == (1 / 21 if method == "permutation" else 0))
+    spread = [found[0, 1], found[0, 2], found[1, 2], found[3, 4]]
+    assert np.all((np.array(spread) > 0) & (np.array(spread) < 1))
+
+
 def naive_permutation_pvalue(x, y, kernel, n_permutations, rng):
     """Shuffle rows, and compute U anew from its definition."""
     points, n = np.vstack([x, y]), len(x)
