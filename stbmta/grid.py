@@ -25,6 +25,7 @@ __all__ = [
     "GridErrors",
     "NeighborPaths",
     "average_errors",
+    "finite_thresholds",
     "inner_products",
     "naive_errors",
     "neighbor_paths",
@@ -165,7 +166,7 @@ class NeighborPaths:
             As for :meth:`weight`.
         """
         values = one_dimensional(cs, "cs")
-        finite = np.isfinite(self.zetas)
+        finite = finite_thresholds(self.zetas)
         zetas, others = self.zetas[finite], self.counts[finite] - 1
         errors = np.empty((len(zetas), len(values)))
         gamma = np.ones_like(self.counts)
@@ -298,6 +299,16 @@ def thresholds(zetas: npt.ArrayLike) -> Array:
     if not (grid >= 0).all():
         raise ValueError(f"zetas must be at least 0, found {grid[~(grid >= 0)][0]}.")
     return grid
+
+
+def finite_thresholds(zetas: Array) -> npt.NDArray[np.bool_]:
+    """Tell which thresholds Theorem 1 speaks about, and refuse a grid without any."""
+    finite = np.isfinite(zetas)
+    if not finite.any():
+        raise ValueError(
+            "gamma='theory' needs a finite zeta; Theorem 1 has nothing to say about an infinite one."
+        )
+    return finite
 
 
 def one_dimensional(values: npt.ArrayLike, name: str) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .bags import RNG, Bags
-from .grid import thresholds
+from .grid import finite_thresholds, thresholds
 from .inputs import check_folds
 from .jit import folds as jit_folds
 from .kernels import Kernel, Linear, as_kernel
@@ -121,8 +121,8 @@ def check_shrinkage(gamma: Any, c: float | None) -> None:
     )
     if not known:
         raise ValueError(f"gamma must be a number from 0 to 1, 'theory' or None, found {gamma!r}.")
-    if c is not None and not c >= 0:
-        raise ValueError(f"c must be at least 0, found {c!r}.")
+    if c is not None and not (np.isfinite(c) and c >= 0):
+        raise ValueError(f"c must be a number of at least 0, found {c!r}.")
 
 
 def tune_stb(
@@ -250,7 +250,7 @@ def _choose_theory(
     grid: Array, c: float | None, paths: Array, ends: Array, weights: Array, n_scored: int
 ) -> Tuning:
     cs = _CS if c is None else np.array([float(c)])
-    finite = np.isfinite(grid)  # Theorem 1 has nothing to say about an infinite threshold
+    finite = finite_thresholds(grid)
     grid, paths = grid[finite], paths[:, finite]
     risk = np.empty((len(grid), len(cs)))
     v, ab, bb, bf = (paths[..., k] for k in range(4))

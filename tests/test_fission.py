@@ -113,6 +113,8 @@ def test_bad_input_is_refused(rng):
         ValueError, match="gamma must be a number from 0 to 1, 'theory' or None, found 'best'"
     ):
         tune_stb_fission(bags, 1.0, gamma="best")
+    with pytest.raises(ValueError, match="gamma='theory' needs a finite zeta"):
+        tune_stb_fission(bags, 1.0, zeta=np.inf, gamma="theory")
     with pytest.raises(ValueError, match="gamma must be a number from 0 to 1"):
         tune_stb_fission(bags, 1.0, gamma=2.0)
     with pytest.raises(ValueError, match="needs the linear kernel"):
