@@ -199,6 +199,10 @@ def test_risk(bags):
     everybody = stbmta.tune_stb(equal, zetas=[0.0, np.inf], n_draws=1, rng=0)
     assert np.isinf(everybody.zeta)
     drawn(plotting.RiskDisplay.from_tuning(everybody))
+    high = drawn(
+        plotting.RiskDisplay.from_tuning(stbmta.tune_stb(equal, zetas=[1.5, 2.0, 4.0, np.inf], rng=0))
+    )
+    assert high.get_ylim()[0] > 1.0  # nothing is shown below the smallest threshold
     with pytest.raises(ValueError, match="nothing was tuned"):
         plotting.RiskDisplay.from_estimator(STB(zeta=1.0, gamma=0.0).fit(bags))
 

@@ -127,11 +127,8 @@ class RiskDisplay:
         shown = np.unique(np.linspace(0, len(self.shrinkages) - 1, 6).astype(int))
         self.ax_.set_xticks(shown, [f"{self.shrinkages[k]:.3g}" for k in shown])
         if np.isinf(self.zetas).any():
-            finite = [
-                tick
-                for tick in self.ax_.get_yticks()
-                if 0 <= tick <= self.zetas[np.isfinite(self.zetas)].max()
-            ]
+            tried = self.zetas[np.isfinite(self.zetas)]
+            finite = [tick for tick in self.ax_.get_yticks() if tried.min() <= tick <= tried.max()]
             self.ax_.set_yticks([*finite, heights[-1]], [*(f"{tick:g}" for tick in finite), "all"])
         self.ax_.set_xlabel(f"shrinkage {self.name}")
         self.ax_.set_ylabel("threshold zeta")
