@@ -184,8 +184,8 @@ def bag_statistics(
         Precision of the kernel values; they are always added up in float64. In float32 they take about
         0.6 of the time. Each RBF or Laplacian value is then accurate to about 3e-5 relative, and means over
         bags of well-scaled points to 1e-7; polynomial values to 2e-5 of the largest. Where points lie so far
-        apart, or have such a unit, that float32 could not keep that, the values are computed in float64 after all. The linear and
-        precomputed kernels take no notice.
+        apart, or have such a unit, that float32 could not keep that, the values are computed in float64
+        after all. The linear and precomputed kernels take no notice.
     client : dask.distributed.Client, optional
         Compute kernel values on its cluster; the result has the same bits. The linear kernel needs means only, and
         stays here.
