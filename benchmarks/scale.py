@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from stbmta import RBF, Bags, bag_statistics
+from stbmta.benchmarks.faults import FAULTS, FaultRun, fault_run
 from stbmta.scale.approximate import approximation_error
 from stbmta.scale.features import RandomFourier
 from stbmta.scale.means import mean_statistics
@@ -30,6 +31,7 @@ __all__ = [
     "LinearRun",
     "dask_overhead",
     "exponent",
+    "faults",
     "feature_growth",
     "linear_growth",
 ]
@@ -249,6 +251,11 @@ def dask_overhead(n_points: int = 600_000, dim: int = 12) -> list[DaskRun]:
     return [_apart("dask_run", DaskRun, workers, n_points, dim) for workers in (1, 2)]
 
 
+def faults(n_points: int = 300_000) -> list[FaultRun]:
+    """Let workers die in the middle of the work, run out of memory, and be gone."""
+    return [_apart("fault_run", FaultRun, number, n_points) for number in range(len(FAULTS))]
+
+
 # ---------------------------------------------------------------------- what must be reached
 
 
@@ -298,6 +305,11 @@ def dask_checks(runs: list[DaskRun]) -> list[Check]:
     ]
 
 
+def fault_checks(runs: list[FaultRun]) -> list[Check]:
+    """Check that every fault ends in the same result or in a clear error."""
+    return [_check(f"{run.fault} (1: as it should)", float(run.good), least=1.0) for run in runs]
+
+
 def _check(name: str, found: float, *, least: float | None = None, most: float | None = None) -> Check:
     return Check(name=name, found=found, standard_error=float("nan"), least=least, most=most)
 
@@ -306,6 +318,7 @@ CHECKS: dict[str, Callable[[Any], list[Check]]] = {
     "linear": linear_checks,
     "features": feature_checks,
     "dask": dask_checks,
+    "faults": fault_checks,
 }
 
 
@@ -325,6 +338,7 @@ JOBS: dict[str, Callable[..., Any]] = {
     "linear_run": linear_run,
     "feature_run": feature_run,
     "dask_run": dask_run,
+    "fault_run": fault_run,
 }
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ class _Job(StrEnum):
     linear = "linear"
     features = "features"
     dask = "dask"
+    faults = "faults"
 
 
 class _Kind(StrEnum):
@@ -99,7 +100,7 @@ def plan_compute(
 
 def bench_scale(
     job: Annotated[
-        list[_Job] | None, typer.Argument(help="linear, features or dask; all three by default.")
+        list[_Job] | None, typer.Argument(help="linear, features, dask or faults; all by default.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A hundredth of the work: rough figures.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -110,7 +111,8 @@ def bench_scale(
     too little for that.
 
     linear: STB estimates of 100,000 means in 1000 dimensions. features: embeddings of ten million points by random
-    features. dask: exact kernel statistics on local clusters of one and two processes, against threads.
+    features. dask: exact kernel statistics on local clusters of one and two processes, against threads. faults: what
+    becomes of a job whose workers are killed, run out of memory, or are gone.
 
     Example: stbmta bench-scale linear --quick
     """
@@ -124,8 +126,10 @@ def bench_scale(
             found[one.value] = scale.linear_growth(*((10_000, 1000) if quick else ()))
         elif one is _Job.features:
             found[one.value] = scale.feature_growth(*((100_000, 1000) if quick else ()))
-        else:
+        elif one is _Job.dask:
             found[one.value] = scale.dask_overhead(*((40_000,) if quick else ()))
+        else:
+            found[one.value] = scale.faults(*((50_000,) if quick else ()))
     checks = {} if quick else {name: scale.CHECKS[name](runs) for name, runs in found.items()}
     if as_json:
         print_json(
@@ -137,7 +141,12 @@ def bench_scale(
             }
         )
     else:
-        tables = {"linear": _linear_table, "features": _feature_table, "dask": _dask_table}
+        tables = {
+            "linear": _linear_table,
+            "features": _feature_table,
+            "dask": _dask_table,
+            "faults": _fault_table,
+        }
         for name, runs in found.items():
             print(tables[name](runs), end="\n\n")
             if name in checks:
@@ -210,3 +219,10 @@ def _dask_table(runs: list[Any]) -> str:
         "same bits": ["yes" if run.same_bits else "NO" for run in runs],
     }
     return f"Exact kernel statistics on a local Dask cluster\n{format_table(columns)}"
+
+
+def _fault_table(runs: list[Any]) -> str:
+    from stbmta.theory._table import format_table
+
+    columns = {"fault": [run.fault for run in runs], "outcome": [run.outcome for run in runs]}
+    return f"Faults on a local Dask cluster\n{format_table(columns)}"

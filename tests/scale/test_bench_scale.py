@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stbmta import cli
-from stbmta.benchmarks import scale
+from stbmta.benchmarks import faults, scale
 
 pytestmark = pytest.mark.slow_without_jit
 
@@ -58,6 +58,8 @@ FEATURES = {"n_bags": 10, "peak": 2**31, "stated": 1e-3, "checked": 1.2e-3, "bou
         ("dask", {}, []),
         ("dask", {"there": 13.0}, ["overhead of 2 processes"]),
         ("dask", {"same_bits": False}, ["same bits on 2 processes (1: yes)"]),
+        ("faults", {}, []),
+        ("faults", {"good": False}, ["lost (1: as it should)"]),
     ],
 )
 def test_figures_that_must_be_reached_are_marked(job, change, missed, monkeypatch):
@@ -65,11 +67,18 @@ def test_figures_that_must_be_reached_are_marked(job, change, missed, monkeypatc
         runs = [scale.LinearRun(n_bags=k, seconds=k**2 / 2, **LINEAR) for k in (1, 2, 4)]
     elif job == "features":
         runs = [scale.FeatureRun(n_points=k, seconds=3.0 * k, **FEATURES) for k in (1, 2, 4)]
-    else:
+    elif job == "dask":
         runs = [scale.DaskRun(workers=k, here=10.0, there=11.0, same_bits=True) for k in (1, 2)]
+    else:
+        runs = [scale.FaultRun(fault=fault, outcome="an error", good=True) for fault in ("killed", "lost")]
     runs[-1] = replace(runs[-1], **change)
     assert [check.name for check in scale.CHECKS[job](runs) if not check.passed] == missed
-    growth = {"linear": "linear_growth", "features": "feature_growth", "dask": "dask_overhead"}[job]
+    growth = {
+        "linear": "linear_growth",
+        "features": "feature_growth",
+        "dask": "dask_overhead",
+        "faults": "faults",
+    }[job]
     monkeypatch.setattr(scale, growth, lambda *_: runs)
     done = CliRunner().invoke(cli.app, ["bench-scale", job])
     assert done.exit_code == (1 if missed else 0)
@@ -77,6 +86,17 @@ def test_figures_that_must_be_reached_are_marked(job, change, missed, monkeypatc
     assert CliRunner().invoke(cli.app, ["bench-scale", job, "--quick"]).exit_code == 0
     found = json.loads(CliRunner().invoke(cli.app, ["bench-scale", job, "--json"]).stdout)
     assert [check["name"] for check in found["checks"] if not check["passed"]] == missed
+
+
+def test_a_fault_ends_as_it_says():
+    pytest.importorskip("distributed", reason="dask is an extra")
+    run = scale._apart("fault_run", scale.FaultRun, 3, 100_000)
+    assert run.good
+    assert "the connection to the Dask cluster was lost" in run.outcome
+
+
+def test_a_job_that_ends_as_if_nothing_had_happened_is_no_good_end():
+    assert not faults._refused("lost", ConnectionError, lambda: None).good
 
 
 def test_failures_are_reported():
