@@ -79,7 +79,7 @@ def _strike(fault: str, here: Array, work: Callable[[Any], Array]) -> FaultRun:
 
 def _hungry(X: Array, Y: Array) -> Array:
     """Take memory until the cluster ends the worker: a kernel whose values do not fit."""
-    taken = []
+    taken: list[Array] = []
     while len(taken) < 100:
         taken.append(np.ones(10**7))
         time.sleep(0.02)
