@@ -50,6 +50,11 @@ def test_inner_products_and_norms_hardly_ever_decide():
     assert both == max(gaussian.exact_inner(2, 50, 0.5), gaussian.exact_norm(2, 50, 0.5)) > 0
 
 
+def test_a_level_below_all_numbers_misses_everything():
+    """The threshold is then 0; a search for a root may come by."""
+    assert exact._miss(1e-3, 1.0, -1e5, 0.5) == 0
+
+
 @pytest.mark.parametrize("ratio", [0.0, 1 / 3, 0.8])
 def test_at_the_exact_tau_one_threshold_serves_both_errors(ratio):
     b, d = BAGS[:, None], DIMS
