@@ -11,6 +11,8 @@ from ._check import Floats
 Indices = NDArray[np.signedinteger]
 
 _MIDDLE = 0.5
+# By how much the ends of a bracket move apart, on a logarithmic scale, step by step.
+_STEPS = 0.1 * 2.0 ** np.arange(12)
 
 
 def positive_root(function: Callable[[float], float], guess: float) -> float:
@@ -27,7 +29,7 @@ def positive_root(function: Callable[[float], float], guess: float) -> float:
     -------
     float
         To a relative accuracy of about 1e-14, or nan if no sign change is found within a factor of
-        1e+-130 of the guess.
+        1e+-177 of the guess.
 
     Examples
     --------
@@ -40,13 +42,13 @@ def positive_root(function: Callable[[float], float], guess: float) -> float:
 
     low = high = float(np.log(guess))
     at_low = at_high = on_log_scale(low)
-    reach = 0.1
-    while np.sign(at_low) == np.sign(at_high):
-        if reach > 300:
-            return float("nan")
-        low, high = low - reach, high + reach
+    for step in _STEPS:
+        if np.sign(at_low) != np.sign(at_high):
+            break
+        low, high = low - step, high + step
         at_low, at_high = on_log_scale(low), on_log_scale(high)
-        reach *= 2
+    if np.sign(at_low) == np.sign(at_high):
+        return float("nan")
     return float(np.exp(brentq(on_log_scale, low, high, xtol=1e-15, rtol=8.9e-16)))
 
 
@@ -78,11 +80,11 @@ def positive_roots(function: Callable[[Indices, Floats], Floats], guess: Floats)
     a, b = np.log(guess), np.log(guess)
     at_a = function(np.arange(len(a)), guess)
     at_b = at_a.copy()
-    reach = 0.1
-    while len(k := np.flatnonzero(np.sign(at_a) == np.sign(at_b))) and reach < 300:
-        a[k], b[k] = a[k] - reach, b[k] + reach
+    for step in _STEPS:
+        if not len(k := np.flatnonzero(np.sign(at_a) == np.sign(at_b))):
+            break
+        a[k], b[k] = a[k] - step, b[k] + step
         at_a[k], at_b[k] = function(k, np.exp(a[k])), function(k, np.exp(b[k]))
-        reach *= 2
     found = np.full(len(a), np.nan)
     k = np.flatnonzero(np.sign(at_a) != np.sign(at_b))
     a, b, at_a, at_b = a[k], b[k], at_a[k], at_b[k]

@@ -8,6 +8,8 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
+GAP = "  "  # between columns
+
 
 class Tabular:
     """A result that is a table: its columns give both the text and the data frame.
@@ -97,7 +99,7 @@ def format_table(columns: Mapping[str, Sequence[Any]], width: int | None = None)
     def table(names: Sequence[str]) -> str:
         rows = zip(*(cells[k] for k in names), strict=True)
         lines = [names, ["-" * widths[k] for k in names], *rows]
-        return "\n".join("  ".join(map(aligned, names, texts)).rstrip() for texts in lines)
+        return "\n".join(GAP.join(map(aligned, names, texts)).rstrip() for texts in lines)
 
     def aligned(name: str, text: str) -> str:
         return text.ljust(widths[name]) if left[name] else text.rjust(widths[name])
@@ -111,7 +113,8 @@ def _pieces(widths: Mapping[str, int], room: int) -> list[list[str]]:
     first, *others = widths
     pieces = [[first]]
     for name in others:
-        if len(pieces[-1]) > 1 and sum(widths[k] + 2 for k in (*pieces[-1], name)) - 2 > room:
+        line = GAP.join("-" * widths[k] for k in (*pieces[-1], name))
+        if len(pieces[-1]) > 1 and len(line) > room:
             pieces.append([first])
         pieces[-1].append(name)
     return pieces

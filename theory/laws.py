@@ -257,12 +257,12 @@ def _chi_square_tail(
 
 def _in_blocks(tail: Callable[..., tuple[Floats, Floats]], *arguments: Floats) -> tuple[Floats, Floats]:
     """Call an elementwise function of broadcast arrays for one block of values after the other."""
-    arrays = np.broadcast_arrays(*arguments)
-    if arrays[0].size <= BLOCK:
+    whole, arrays = np.broadcast(*arguments), np.broadcast_arrays(*arguments)
+    if whole.size <= BLOCK:
         return tail(*arrays)
     flat = [array.ravel() for array in arrays]
-    blocks = [tail(*(a[k : k + BLOCK] for a in flat)) for k in range(0, arrays[0].size, BLOCK)]
-    first, second = (np.concatenate(parts).reshape(arrays[0].shape) for parts in zip(*blocks, strict=True))
+    blocks = [tail(*(a[k : k + BLOCK] for a in flat)) for k in range(0, whole.size, BLOCK)]
+    first, second = (np.concatenate(parts).reshape(whole.shape) for parts in zip(*blocks, strict=True))
     return first, second
 
 
