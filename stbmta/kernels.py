@@ -303,7 +303,9 @@ def _choose(bandwidth: Bandwidth, bags: "Bags", metric: Literal["euclidean", "ci
     if not isinstance(bandwidth, str):
         return float(bandwidth)
     from .sums import canonical_order  # which imports the kernels
+    from .vectors import require_squares
 
+    require_squares(moments.farthest(bags.data, bags.data[0].astype(np.float64)), bags.data)
     order = canonical_order(bags.data, bags.offsets)  # the bags may come in any order
     if bandwidth == "std":
         value = _average_spread(bags, order) * (bags.dim if metric == "cityblock" else 1)

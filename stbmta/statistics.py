@@ -15,9 +15,10 @@ from .blocks import Side
 from .jit import moments
 from .kernels import Kernel, Linear, Precomputed, as_kernel
 from .memory import available_memory, require_memory
-from .sums import canonical_order, cross_sums, longest_piece, part_sums, whole_sums
+from .rounding import too_close, warn_of_close_points
+from .sums import canonical_order, check_block_size, cross_sums, longest_piece, part_sums, whole_sums
 from .threads import chunks
-from .vectors import centered_means, inner_products, measure_far, require_squares
+from .vectors import centered_means, cross_products, inner_products, measure_far, require_squares
 
 if TYPE_CHECKING:
     from .scale.stream import BagStream
@@ -51,8 +52,8 @@ class BagStatistics:
         Inner products of the naive means; for the linear kernel, of the means less a common center.
         Distances between means are computed from it.
     scatter : ndarray of shape (B,)
-        Mean squared distance of the points to the bag's mean, ``diagonal - diag(gram)`` without its
-        cancellation.
+        Mean squared distance of the points to the bag's mean, ``diagonal - diag(gram)``; for the linear kernel
+        without its cancellation.
     labels : ndarray of shape (B,)
     kernel : Kernel
         With every parameter a number.
@@ -184,8 +185,9 @@ def bag_statistics(
         Precision of the kernel values; they are always added up in float64. In float32 they take about
         0.6 of the time. Each RBF or Laplacian value is then accurate to about 3e-5 relative, and means over
         bags of well-scaled points to 1e-7; polynomial values to 2e-5 of the largest. Where points lie so far
-        apart, or have such a unit, that float32 could not keep that, the values are computed in float64
-        after all. The linear and precomputed kernels take no notice.
+        apart, or have such a unit, that float32 could not keep that, or so close together for the kernel that less
+        than three digits of the naive errors were left, the values are computed in float64 after all. The linear
+        and precomputed kernels take no notice.
     client : dask.distributed.Client, optional
         Compute kernel values on its cluster; the result has the same bits. The linear kernel needs means only, and
         stays here.
@@ -203,7 +205,9 @@ def bag_statistics(
 
     Data with a common offset lose no accuracy: the linear kernel works on differences to a center of the data
     that no far bag or point can move, the RBF kernel on centered points, or on differences of coordinates
-    where points lie too far from the center for their width.
+    where points lie too far from the center for their width. Errors and distances are differences of kernel values, so
+    a kernel that hardly tells points apart (a bandwidth of a hundred thousand times their spread, as the median rule
+    chooses where some bags are that far away) leaves them few digits; a RuntimeWarning says so.
 
     Examples
     --------
@@ -214,11 +218,12 @@ def bag_statistics(
     >>> s.naive_mse
     array([1., 1.])
     """
-    kernel = as_kernel(kernel)
+    kernel, precision = as_kernel(kernel), _precision(dtype)
+    check_block_size(block_size)
     if not isinstance(bags, Bags):
         from .scale.large import exact_statistics
 
-        return exact_statistics(bags, kernel, dtype=_precision(dtype), n_threads=n_threads, client=client)
+        return exact_statistics(bags, kernel, dtype=precision, n_threads=n_threads, client=client)
     kernel = kernel.resolve(bags)
     copied = 0 if isinstance(kernel, Linear) else bags.data.size
     require_matrices(f"{len(bags)} bags of {len(bags.data)} points", float(len(bags)) ** 2, copied)
@@ -230,11 +235,17 @@ def bag_statistics(
         kernel.check_symmetric(bags.rows)
     found = part_sums(
         ordered.data, ordered.rows, ordered.offsets, np.arange(len(bags)), kernel,
-        n_threads, block_size, _precision(dtype), client,
+        n_threads, block_size, precision, client,
     )  # fmt: skip
     side = Side.cut(bags.data, bags.rows, bags.offsets, np.arange(len(bags)), longest_piece(bags.dim))
     diagonal = whole_sums(point_diagonal(bags, kernel), side.pieces, side.bag)
-    return statistics_from_sums(found.sums, diagonal, order, bags.sizes, bags.labels, kernel, bags.dim)
+    s = statistics_from_sums(found.sums, diagonal, order, bags.sizes, bags.labels, kernel, bags.dim)
+    if isinstance(kernel, Precomputed):
+        return s
+    if precision == np.float32 and too_close(s, precision).any():
+        return bag_statistics(bags, kernel, n_threads=n_threads, block_size=block_size, client=client)
+    warn_of_close_points(bags, s)
+    return s
 
 
 def require_bags(*collections: object) -> None:
@@ -316,11 +327,13 @@ def cross_statistics(
         raise ValueError(
             f"the bags have {bags.dim} columns, the others {other.dim}; they must be the same features."
         )
+    precision = _precision(dtype)
+    check_block_size(block_size)
     kernel = as_kernel(kernel).resolve(bags)
     copied = 0 if isinstance(kernel, Linear) else bags.data.size + other.data.size
     require_matrices(f"{len(bags)} bags with {len(other)} others", float(len(bags)) * len(other), copied)
     if isinstance(kernel, Linear):
-        return bags.means() @ other.means().T
+        return cross_products(bags.means(), other.means())
     if isinstance(kernel, Precomputed):
         kernel.check_shape(bags.rows, other.rows)
     left = canonical_order(bags.data, bags.offsets, n_threads)
@@ -328,7 +341,7 @@ def cross_statistics(
     a, b = bags.select(left), other.select(right)
     sums = cross_sums(
         a.data, a.rows, a.offsets, b.data, b.rows, b.offsets, kernel,
-        n_threads, block_size, _precision(dtype), client,
+        n_threads, block_size, precision, client,
     )  # fmt: skip
     counts = bags.sizes.astype(np.float64), other.sizes.astype(np.float64)
     return _mean_values(sums, np.argsort(left), np.argsort(right), *counts)
@@ -374,11 +387,9 @@ def point_diagonal(bags: Bags, kernel: Kernel) -> Array:
     return values
 
 
-def point_values(bags: Bags, i: int, j: int, kernel: Kernel, *, most: int | None = None) -> Array:
-    """Return k(x, y) for the points x of bag i and y of bag j, or for so many of each at most."""
-    rows, columns = (
-        slice(bags.offsets[k], bags.offsets[k] + min(bags.sizes[k], most or bags.sizes[k])) for k in (i, j)
-    )
+def point_values(bags: Bags, i: int, j: int, kernel: Kernel) -> Array:
+    """Return k(x, y) for the points x of bag i and y of bag j."""
+    rows, columns = (slice(bags.offsets[k], bags.offsets[k + 1]) for k in (i, j))
     if isinstance(kernel, Precomputed) and not callable(kernel.values):
         return kernel.values[np.ix_(bags.rows[rows], bags.rows[columns])].astype(np.float64)
     x, y = (bags.data[part].astype(np.float64, copy=False) for part in (rows, columns))

@@ -23,6 +23,7 @@ from .threads import chunks, run
 __all__ = [
     "PartSums",
     "canonical_order",
+    "check_block_size",
     "content_prints",
     "cross_sums",
     "longest_piece",
@@ -219,6 +220,13 @@ class _RowGroup:
             self.out = None
 
 
+def check_block_size(block_size: int | None) -> None:
+    """Refuse what is no number of kernel values."""
+    whole = isinstance(block_size, (int, np.integer)) and not isinstance(block_size, bool)
+    if block_size is not None and not (whole and block_size >= 1):
+        raise ValueError(f"block_size must be an integer of at least 1, found {block_size!r}.")
+
+
 def _run_blocks(
     left: Side,
     right: Side,
@@ -240,8 +248,6 @@ def _run_blocks(
     if block_size is None:
         longest = max(1, TASK * FEW_DIMENSIONS // (FEW_DIMENSIONS + left.points.shape[1]))
         limit = min(longest, max(SMALL_TASK, int(cost.sum()) // TASKS))
-    elif not (isinstance(block_size, (int, np.integer)) and block_size >= 1):
-        raise ValueError(f"block_size must be an integer of at least 1, found {block_size!r}.")
     else:
         limit = int(block_size)
     tasks = []

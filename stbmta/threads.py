@@ -132,7 +132,8 @@ def get_num_threads(n_threads: int | None = None) -> int:
 
 
 def _checked(n_threads: int) -> int:
-    count = int(n_threads) if isinstance(n_threads, (int, np.integer)) else 0
+    whole = isinstance(n_threads, (int, np.integer)) and not isinstance(n_threads, bool)
+    count = int(n_threads) if whole else 0
     if count < 1:
         raise ValueError(f"n_threads must be an integer of at least 1, found {n_threads!r}.")
     return count

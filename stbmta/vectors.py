@@ -16,7 +16,7 @@ from .jit import moments
 from .sums import canonical_order
 from .threads import run
 
-__all__ = ["centered_means", "inner_products", "measure_far", "require_squares"]
+__all__ = ["centered_means", "cross_products", "inner_products", "measure_far", "require_squares"]
 
 Array = npt.NDArray[np.float64]
 
@@ -100,6 +100,17 @@ def inner_products(means: Array) -> Array:
         gram[a : a + step, a + step :] = strip @ rest.T
         gram[a + step :, a : a + step] = gram[a : a + step, a + step :].T
     return gram[np.ix_(back, back)]
+
+
+def cross_products(means: Array, others: Array) -> Array:
+    """Return means @ others.T, both in orders of their own as in :func:`inner_products`."""
+    left, right = (canonical_order(rows, np.arange(len(rows) + 1)) for rows in (means, others))
+    ordered, columns = means[left], others[right].T
+    found = np.empty((len(means), len(others)))
+    step = max(1, _STRIP // columns.size)
+    for a in range(0, len(means), step):
+        found[left[a : a + step]] = (ordered[a : a + step] @ columns)[:, np.argsort(right)]
+    return found
 
 
 def measure_far(means: Array, norms: Array, error: Array, distances: Array) -> None:

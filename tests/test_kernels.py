@@ -1,5 +1,7 @@
 """Kernels as objects: values, names, bandwidths chosen from data."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
@@ -117,8 +119,10 @@ def test_bandwidths_that_cannot_be_squared_are_refused(bad, bags):
         RBF(bad)
     width = 1e-150 if bad < 1 else 1e150
     off_diagonal = 0.0 if bad < 1 else 1.0
+    with nullcontext() if bad < 1 else pytest.warns(RuntimeWarning, match="hardly tells the points"):
+        gram = bag_statistics(bags, RBF(width)).gram
     np.testing.assert_allclose(
-        bag_statistics(bags, RBF(width)).gram,
+        gram,
         np.where(np.eye(2) == 1, np.where(bad < 1, np.diag(1 / bags.sizes), 1.0), off_diagonal),
         rtol=1e-15,
     )

@@ -120,3 +120,23 @@ def test_other_types_are_refused(bags):
     for dtype in (np.float16, "int64", None, 3.5):
         with pytest.raises(ValueError, match="dtype must be float64 or float32"):
             bag_statistics(bags, RBF(1.0), dtype=dtype)
+
+
+@pytest.mark.parametrize("kernel", [RBF, Laplacian])
+def test_kernels_that_hardly_tell_points_apart_say_so(kernel, rng):
+    bags = Bags.from_list([*rng.normal(size=(4, 10, 3)), np.ones((5, 3))])  # equal points lose nothing
+    bag_statistics(bags, kernel(1e3))
+    with pytest.warns(RuntimeWarning, match=r"bag 0 \(index 0\) and 3 other bags apart"):
+        bag_statistics(bags, kernel(1e12))
+    far = Bags.from_list([*rng.normal(size=(4, 10, 3)), rng.normal(size=(10, 3)) + 1e12])
+    with pytest.warns(RuntimeWarning, match="take out bags that are far from all others"):
+        bag_statistics(far, kernel("std"))
+
+
+@pytest.mark.parametrize("width", [2.0, 30.0, 300.0, 1e4])
+def test_single_precision_keeps_three_digits_of_the_errors(width, rng):
+    bags = Bags.from_list(list(rng.normal(size=(20, 20, 3))))
+    exact, found = (bag_statistics(bags, RBF(width), dtype=dtype) for dtype in (np.float64, np.float32))
+    np.testing.assert_allclose(found.naive_mse, exact.naive_mse, rtol=1e-3)
+    # Wider, values in single precision would be no good, and are computed in double.
+    assert (found.naive_mse == exact.naive_mse).all() == (width >= 300)

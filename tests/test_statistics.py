@@ -82,6 +82,39 @@ def test_mse_and_mmd_agree_with_the_oracle(kernel, oracle, arrays):
     close(s.mmd2(unbiased=False), biased, 4 * scale)
 
 
+@pytest.mark.parametrize(("n_bags", "n_others", "dim"), [(37, 4, 40), (60, 33, 300), (1, 9, 100)])
+def test_cross_statistics_of_the_linear_kernel_know_no_order(n_bags, n_others, dim, rng):
+    a, b = (Bags.from_list(list(rng.normal(size=(n, 3, dim)))) for n in (n_bags, n_others))
+    p, q = rng.permutation(n_bags), rng.permutation(n_others)
+    found = cross_statistics(a.select(p), b.select(q))
+    np.testing.assert_array_equal(found, cross_statistics(a, b)[np.ix_(p, q)])
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_options_are_checked_whatever_the_kernel(kernel):
+    bags = Bags.from_list([[0.0, 1.0], [2.0, 5.0]])
+    for work in (
+        lambda **k: bag_statistics(bags, kernel, **k),
+        lambda **k: cross_statistics(bags, bags, kernel, **k),
+    ):
+        for block_size in (0, 2.5, True):
+            with pytest.raises(ValueError, match="block_size must be an integer of at least 1"):
+                work(block_size=block_size)
+        with pytest.raises(ValueError, match="dtype must be float64 or float32"):
+            work(dtype="int")
+    with pytest.raises(ValueError, match="n_threads must be an integer of at least 1, found True"):
+        bag_statistics(bags, kernel, n_threads=True)
+
+
+@pytest.mark.parametrize("rule", [RBF("median"), RBF("std"), Laplacian("median"), Laplacian("std")])
+@pytest.mark.parametrize(
+    ("unit", "message"), [(1e200, "squares overflow. Divide"), (1e-200, "squares vanish. Multiply")]
+)
+def test_rules_for_bandwidths_say_what_to_do_about_extreme_units(rule, unit, message, rng):
+    with pytest.raises(ValueError, match=message):
+        bag_statistics(Bags.from_list(list(unit * rng.normal(size=(3, 4, 2)))), rule)
+
+
 @kernels
 @given(arrays=ragged(), others=ragged())
 def test_cross_statistics_agree_with_the_oracle(kernel, oracle, arrays, others):
