@@ -9,9 +9,10 @@ import os
 import signal
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
@@ -193,7 +194,8 @@ def _run_processes(
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_prepare_worker)
     running: dict[Future[Arrays], Part] = {}
     try:
-        running |= {pool.submit(_do, part, timed): part for part in parts}
+        with _without_ctrl_c():
+            running |= {pool.submit(_do, part, timed): part for part in parts}
         for future in as_completed(running):
             store.save(running[future].name, future.result())
             advance()
@@ -211,6 +213,19 @@ def _run_processes(
                 worker.terminate()
         _keep_done(store, running)
         raise
+
+
+@contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C wait. Processes started meanwhile never hear it, not even while they import: the parent ends them."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _keep_done(store: Store, running: Mapping[Future[Arrays], Part]) -> None:

@@ -49,6 +49,24 @@ def test_ctrl_c_does_not_wait_for_long_parts(tmp_path):
     assert not any(os.path.exists(f"/proc/{pid}") for pid in workers)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+def test_workers_that_are_starting_do_not_hear_ctrl_c(tmp_path):
+    """A terminal sends it to all processes; workers need seconds for their imports."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLEEPY, str(tmp_path / "out")],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while len(children(process.pid)) < 3:  # two workers, and what keeps track of their semaphores
+        assert process.poll() is None
+        time.sleep(0.01)
+    time.sleep(0.3)  # in the middle of their imports
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, "")
+
+
 def test_results_that_came_in_during_an_interruption_are_kept(tmp_path):
     store = Store(tmp_path, {})
     done, failed, waiting = Future(), Future(), Future()
