@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .embedding import KernelMeans
     from .linear import NeighborAverages, neighbor_averages
     from .truth import gaussian_gram, gaussian_truth, known_means, proxy_truth, squared_error
-    from .tuning import tune_stb
+    from .tuning import tune_stb, tune_stb_fission, tune_stb_large_bags, tune_stb_unbiased
 
 # Loaded when first used: what needs scikit-learn, statsmodels, pandas or matplotlib, and what not everybody needs.
 _LAZY = {
@@ -62,21 +62,42 @@ _LAZY = {
     "squared_error": "truth",
     "STB": "estimators",
     "tune_stb": "tuning",
+    "tune_stb_fission": "fission",
+    "tune_stb_large_bags": "calibration",
+    "tune_stb_unbiased": "calibration",
     "WaterFilling": "estimators_beyond",
 }
 _LAZY_MODULES = {
+    "adaptive",
+    "aggregation",
+    "calibration",
+    "candidates",
+    "certificates",
+    "comparators",
     "datasets",
     "embedding",
+    "estimator_large",
     "estimators",
+    "estimators_beyond",
+    "fission",
     "grid",
+    "grid_mta",
     "linear",
+    "pairs",
     "plotting",
+    "realdata",
     "risk",
     "scale",
+    "spectral",
+    "stacking",
     "theory",
     "truth",
     "tuning",
+    "tuning_sample",
+    "unequal",
     "validation",
+    "views",
+    "warmup",
 }
 
 __all__ = [
@@ -118,6 +139,9 @@ __all__ = [
     "squared_error",
     "theory",
     "tune_stb",
+    "tune_stb_fission",
+    "tune_stb_large_bags",
+    "tune_stb_unbiased",
     "validation",
     "weights",
 ]

@@ -49,8 +49,8 @@ class Adaptive(BagEstimator):
     Notes
     -----
     Heuristic, with a safety net: the naive means are among the methods, so the estimate is worse than them only by
-    the noise of the held-out scores, on average over bags. Where no bag has more than two points, their errors are
-    pooled over bags (:func:`stbmta.views.noise_trace`). The shares are the same for all bags. Rows of `weights_` need
+    the noise of the held-out scores, on average over bags. Where most bags have two points, the errors of
+    those are pooled (:func:`stbmta.views.noise_trace`). The shares are the same for all bags. Rows of `weights_` need
     not sum to 1, and weights can be negative, where spectral shrinkage takes part.
 
     Examples

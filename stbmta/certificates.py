@@ -179,8 +179,10 @@ def upper_distances(s: BagStatistics, variance: float, alpha: float) -> Array:
 
 def _events(s: BagStatistics, variance: float, alpha: float) -> tuple[Array, Array, float, float, float]:
     """Return distances, errors, ell, c and 1 + c' - c, with a quarter of alpha each."""
-    if not (np.ndim(alpha) == 0 and 0 < alpha < 1):
-        raise ValueError(f"alpha must be a probability between 0 and 1, found {alpha!r}.")
+    if not (isinstance(alpha, (int, float, np.floating)) and 0 < alpha < 1):
+        raise ValueError(
+            f"alpha must be a probability between 0 and 1, found {alpha!r}; 0.05 gives bounds that hold with 95 %."
+        )
     errors = known_mse(s, variance)
     share, n = alpha / 4, len(s) + 1  # 0 counts as one more bag
     c = float(exact.exact_inner(n, s.dim, share))

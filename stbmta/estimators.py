@@ -105,7 +105,8 @@ class STB(LargeFit):
     variance : float, optional
         The variance of each coordinate, if it is known (linear kernel): tests are then
         :math:`|\hat\mu_i - \hat\mu_j|^2 \le \zeta d \sigma^2 / N_i` (eq. deftestsgaus), also for
-        bags of one point.
+        bags of one point. Where there are any, parameters are chosen by fission
+        (:func:`stbmta.tune_stb_fission`) in place of K-fold.
     split : float, optional
         Use this share of each bag for the tests and only the rest for the estimates. Theorem 1 needs tests
         that are independent of the estimates; the price is smaller bags (at 0.5, twice the squared error to
@@ -214,7 +215,7 @@ class STB(LargeFit):
         )
         parts = bags.split(self.split, rng)
         tested = min(int(part.sizes.max()) for part in (parts if self.cross_fit else parts[:1]))
-        if self._tunes() and tested <= least:
+        if self._tunes() and self.variance is None and tested <= least:
             raise ValueError(
                 f"the parts of the bags for the tests have {tested} rows at most; choosing parameters by folds needs "
                 f"{least + 1} in one bag. Give zeta and gamma, or leave out split."
@@ -243,7 +244,8 @@ class STB(LargeFit):
     ) -> None:
         """Set zeta_, gamma and c_, by K-fold on a sample of the bags where they are None.
 
-        Single points of known variance have nothing to leave out; their noise is split instead.
+        A single point has nothing to leave out; where a bag has no more, known noise is split instead, so that all
+        bags are scored.
         """
         self.tuning_: Tuning | None = None
         theory = isinstance(self.gamma, str)
@@ -260,7 +262,7 @@ class STB(LargeFit):
                 "rng": rng,
                 "n_threads": self.n_threads,
             }
-            if self.variance is not None and scored.sizes.max() == 1:
+            if self.variance is not None and scored.sizes.min() == 1:
                 known = statistics if scored is bags else None
                 self.tuning_ = tune_stb_fission(scored, self.variance, statistics=known, **common)
             else:

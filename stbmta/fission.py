@@ -11,7 +11,7 @@ estimate of the squared error, less a constant, where the noise is larger by the
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,21 @@ from .grid import NeighborPaths, neighbor_paths
 from .similarity import known_mse
 from .statistics import BagStatistics, bag_statistics
 from .truth import Truth, known_means
-from .tuning import Tuning, check_shrinkage, default_draws, default_scored, default_zetas
+from .tuning import (
+    Tuning,
+    best_factor,
+    best_gamma,
+    check_count,
+    check_shrinkage,
+    default_draws,
+    default_scored,
+    default_zetas,
+)
 
 __all__ = ["Fission", "FissionTuning", "choose_stb", "fission", "tune_stb_fission"]
 
 Array = npt.NDArray[np.float64]
 
-_GAMMAS = np.round(np.linspace(0.0, 1.0, 21), 10)
 # In the test with known variance zeta is about 2 + tau, so factors that matter are small.
 CS = np.r_[0.0, np.round(np.geomspace(0.001, 10.0, 41), 10)]
 
@@ -184,8 +192,7 @@ def tune_stb_fission(
     """
     if n_draws is None:
         n_draws = default_draws(len(bags))
-    if n_draws < 1:
-        raise ValueError(f"n_draws must be at least 1, found {n_draws}.")
+    check_count("n_draws", n_draws)
     grid = default_zetas(known_variance=True) if zetas is None else np.asarray(zetas, dtype=np.float64)
     if zeta is not None:
         grid = np.array([float(zeta)])
@@ -236,46 +243,20 @@ def choose_stb(
     >>> [choose_stb([scores], gamma=gamma).zeta for gamma in (0.0, "theory")]
     [2.5, 2.5]
     """
+    return FissionTuning(**choose_on(drawn, gamma, c), amount=amount, n_draws=len(drawn))
+
+
+def choose_on(drawn: Sequence[NeighborPaths], gamma: float | str | None, c: float | None) -> dict[str, Any]:
+    """Return what a :class:`stbmta.tuning.Tuning` says of the scores of several draws, averaged."""
     check_shrinkage(gamma, c)
     if gamma == "theory":
-        return _choose_theory(drawn, c, amount)
-    square, slope, constant = np.mean([paths.parabolas() for paths in drawn], axis=0)
-    constant = constant - np.mean([paths.naive() for paths in drawn])
-    if gamma is None:
-        best = np.divide(-slope, 2 * square, out=np.zeros_like(slope), where=square > 0).clip(0.0, 1.0)
-        gammas = _GAMMAS
+        cs = CS if c is None else np.array([float(c)])
+        found = [paths.theory(cs) for paths in drawn]
+        assert found[0].zetas is not None
+        risk = np.mean([errors.errors - errors.naive for errors in found], axis=0)
+        chosen = best_factor(found[0].zetas, cs, risk)
     else:
-        best = np.full(len(slope), float(gamma))
-        gammas = best[:1]
-    z = int(np.argmin(square * best**2 + slope * best + constant))
-    return FissionTuning(
-        zeta=float(drawn[0].zetas[z]),
-        gamma=float(best[z]),
-        c=None,
-        zetas=drawn[0].zetas,
-        shrinkages=gammas,
-        risk=square[:, None] * gammas**2 + slope[:, None] * gammas + constant[:, None],
-        n_scored=len(drawn[0].aa),
-        amount=amount,
-        n_draws=len(drawn),
-    )
-
-
-def _choose_theory(drawn: Sequence[NeighborPaths], c: float | None, amount: float) -> FissionTuning:
-    cs = CS if c is None else np.array([float(c)])
-    found = [paths.theory(cs) for paths in drawn]
-    risk = np.mean([errors.errors - errors.naive for errors in found], axis=0)
-    z, best = np.unravel_index(int(np.argmin(risk)), risk.shape)
-    zetas = found[0].zetas
-    assert zetas is not None
-    return FissionTuning(
-        zeta=float(zetas[z]),
-        gamma=None,
-        c=float(cs[best]),
-        zetas=zetas,
-        shrinkages=cs,
-        risk=risk,
-        n_scored=len(drawn[0].aa),
-        amount=amount,
-        n_draws=len(drawn),
-    )
+        square, slope, constant = np.mean([paths.parabolas() for paths in drawn], axis=0)
+        constant = constant - np.mean([paths.naive() for paths in drawn])
+        chosen = best_gamma(drawn[0].zetas, gamma, square, slope, constant)
+    return {**chosen, "n_scored": len(drawn[0].aa)}

@@ -80,7 +80,8 @@ class EstimatorReport:
             facts.append(("Avg. naive error:", f"{figures['naive_error'].mean():.4g}"))
         if "estimated_error" in figures:
             facts.append(("Avg. estimated:", f"{figures['estimated_error'].mean():.4g}"))
-        if getattr(self, "variance", None) is not None and self._base_statistics() is self.statistics_:
+        known = getattr(self, "variance", None) is not None
+        if known and self._base_statistics() is self.statistics_ and hasattr(self, "weights_"):
             facts.append(("Certified factor:", f"{self.certificate().factors.mean():.3g} (95 %, average)"))
         facts_format = {**fmt_params, "data_fmts": ["%s"], "colsep": "   "}
         half = -(-len(facts) // 2)
@@ -142,6 +143,11 @@ class EstimatorReport:
         Certificate
         """
         check_is_fitted(self)
+        if not hasattr(self, "weights_"):
+            raise ValueError(
+                "a certificate needs the weights, and they are not kept where estimates are made in tiles or from "
+                "features. Allow more with max_memory, give fewer bags, or leave out approximation."
+            )
         known = getattr(self, "variance", None) if variance is None else variance
         if known is None:
             raise ValueError("a certificate needs the known variance of the coordinates: give variance=...")

@@ -4,11 +4,15 @@ K-fold inside each bag. Leave out one fold of bag i, estimate its mean from the 
 bags, and score the estimate :math:`m` by :math:`|m|^2 - 2 \langle m, f \rangle` with f the mean of the fold:
 an unbiased estimate of the squared error, less a constant, for a bag that is smaller by the fold. All
 scores come from one pass over the sums of kernel values between folds and bags.
+
+The other ways to choose can be had from here, too: :func:`stbmta.tune_stb_fission` for single points,
+:func:`stbmta.tune_stb_large_bags` and :func:`stbmta.tune_stb_unbiased`.
 """
 
+import importlib
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +29,20 @@ from .theory import theorems
 from .threads import run
 from .vectors import centered_means, require_squares
 
-__all__ = ["Tuning", "default_zetas", "held_out_risk", "tune_stb", "unbiased_risk"]
+if TYPE_CHECKING:
+    from .calibration import tune_stb_large_bags, tune_stb_unbiased
+    from .fission import tune_stb_fission
+
+__all__ = [
+    "Tuning",
+    "default_zetas",
+    "held_out_risk",
+    "tune_stb",
+    "tune_stb_fission",
+    "tune_stb_large_bags",
+    "tune_stb_unbiased",
+    "unbiased_risk",
+]
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -39,6 +56,18 @@ _CS = np.r_[0.0, np.round(np.geomspace(0.01, 10.0, 31), 10)]
 # Scores that are worth having, by drawing folds or noise several times where bags are few.
 _ENOUGH = 500
 _MOST_DRAWS = 10
+# Found when asked for: their modules need this one.
+_ELSEWHERE = {
+    "tune_stb_fission": ".fission",
+    "tune_stb_large_bags": ".calibration",
+    "tune_stb_unbiased": ".calibration",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ELSEWHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_ELSEWHERE[name], __package__), name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +154,44 @@ def check_shrinkage(gamma: Any, c: float | None) -> None:
         raise ValueError(f"c must be a number of at least 0, found {c!r}.")
 
 
+def check_count(name: str, count: Any) -> None:
+    """Refuse how often, or of how many, where that is no integer of at least 1."""
+    if not (isinstance(count, (int, np.integer)) and count >= 1):
+        raise ValueError(f"{name} must be an integer of at least 1, found {count!r}.")
+
+
+def best_gamma(grid: Array, gamma: Any, square: Array, slope: Array, constant: Array) -> dict[str, Any]:
+    """Return what a :class:`Tuning` says of risks that are parabolas in gamma, one a threshold."""
+    if gamma is None:
+        best = np.divide(-slope, 2 * square, out=np.zeros_like(slope), where=square > 0).clip(0.0, 1.0)
+        gammas = _GAMMAS
+    else:
+        best = np.full(len(grid), float(gamma))
+        gammas = best[:1]
+    z = int(np.argmin(square * best**2 + slope * best + constant))
+    return {
+        "zeta": float(grid[z]),
+        "gamma": float(best[z]),
+        "c": None,
+        "zetas": grid,
+        "shrinkages": gammas,
+        "risk": square[:, None] * gammas**2 + slope[:, None] * gammas + constant[:, None],
+    }
+
+
+def best_factor(grid: Array, cs: Array, risk: Array) -> dict[str, Any]:
+    """Return what a :class:`Tuning` says of risks for thresholds and factors c."""
+    z, k = np.unravel_index(int(np.argmin(risk)), risk.shape)
+    return {
+        "zeta": float(grid[z]),
+        "gamma": None,
+        "c": float(cs[k]),
+        "zetas": grid,
+        "shrinkages": cs,
+        "risk": risk,
+    }
+
+
 def tune_stb(
     bags: Bags,
     kernel: Kernel | str = "linear",
@@ -198,7 +265,7 @@ def tune_stb(
     grid = thresholds(zetas if zeta is None else zeta)
     for name, count in (("n_draws", n_draws), ("max_scored", max_scored)):
         if count is not None and count < 1:
-            raise ValueError(f"{name} must be at least 1, found {count}.")
+            check_count(name, count)
     generator = np.random.default_rng(rng)
     if n_draws is None:
         n_draws = default_draws(int(np.minimum(bags.sizes, n_folds).sum()))
@@ -226,24 +293,7 @@ def _choose_weight(
     aa, af = ends[:, 0] @ weights, ends[:, 1] @ weights
     ab, bb, bf = (np.tensordot(weights, paths[..., k], 1) for k in (1, 2, 3))
     square, slope, constant = aa - 2 * ab + bb, 2 * (ab - bb + bf - af), bb - 2 * bf - (aa - 2 * af)
-    if gamma is None:
-        best = np.divide(-slope, 2 * square, out=np.zeros_like(slope), where=square > 0).clip(0.0, 1.0)
-        gammas = _GAMMAS
-    else:
-        best = np.full(len(grid), float(gamma))
-        gammas = best[:1]
-    value = square * best**2 + slope * best + constant
-    z = int(np.argmin(value))
-    risk = square[:, None] * gammas**2 + slope[:, None] * gammas + constant[:, None]
-    return Tuning(
-        zeta=float(grid[z]),
-        gamma=float(best[z]),
-        c=None,
-        zetas=grid,
-        shrinkages=gammas,
-        risk=risk,
-        n_scored=n_scored,
-    )
+    return Tuning(**best_gamma(grid, gamma, square, slope, constant), n_scored=n_scored)
 
 
 def _choose_theory(
@@ -260,16 +310,7 @@ def _choose_theory(
         loss = gamma**2 * aa + 2 * gamma * (1 - gamma) * ab + (1 - gamma) ** 2 * bb
         loss -= 2 * (gamma * af + (1 - gamma) * bf)
         risk[:, k] = weights @ (loss - (aa - 2 * af))
-    z, best = np.unravel_index(int(np.argmin(risk)), risk.shape)
-    return Tuning(
-        zeta=float(grid[z]),
-        gamma=None,
-        c=float(cs[best]),
-        zetas=grid,
-        shrinkages=cs,
-        risk=risk,
-        n_scored=n_scored,
-    )
+    return Tuning(**best_factor(grid, cs, risk), n_scored=n_scored)
 
 
 def _fold_paths(

@@ -49,8 +49,8 @@ class View:
     scored: Indices
 
 
-def noise_trace(s: BagStatistics, variance: float | None = None) -> float | None:
-    r"""Return the trace of the covariance of the points, where all bags share one.
+def noise_trace(s: BagStatistics, variance: float | None = None) -> float | Array | None:
+    r"""Return the traces of the covariances of the points, where folds are too small to tell them.
 
     Parameters
     ----------
@@ -60,22 +60,24 @@ def noise_trace(s: BagStatistics, variance: float | None = None) -> float | None
 
     Returns
     -------
-    float or None
-        :math:`d \sigma^2` if the variance is known; the average over bags if none has more than two points: two points
-        say little about it, and the single one that a fold leaves says nothing. None: each bag has its own.
+    float, ndarray of shape (B,) or None
+        :math:`d \sigma^2` if the variance is known. Where more than half of the bags have two points, one trace a bag,
+        the average over such bags in place of theirs: two points say little about it, and the single one that a fold
+        leaves says nothing. None: each bag has its own, and those of two points serve the others unscored.
 
     Examples
     --------
-    >>> noise_trace(bag_statistics(Bags.from_list([[0.0, 2.0], [4.0, 4.0]])))
-    1.0
+    >>> noise_trace(bag_statistics(Bags.from_list([[0.0, 2.0], [4.0, 4.0], [0.0, 3.0, 6.0]])))
+    array([1., 1., 9.])
     """
     if variance is not None:
         return float(known_mse(s, variance)[0] * s.sizes[0])
-    return float((s.naive_mse * s.sizes).mean()) if s.sizes.max() <= 2 else None
+    traces, pairs = s.naive_mse * s.sizes, s.sizes <= 2
+    return np.where(pairs, traces[pairs].mean(), traces) if pairs.mean() > 0.5 else None
 
 
-def naive_errors(s: BagStatistics, trace: float | None = None) -> Array:
-    """Return the squared errors of the naive means: from the common trace, or each estimated by itself.
+def naive_errors(s: BagStatistics, trace: float | Array | None = None) -> Array:
+    """Return the squared errors of the naive means: from the traces, or each estimated by itself.
 
     Examples
     --------
@@ -91,7 +93,7 @@ def fold_views(
     *,
     n_views: int,
     n_folds: int = 5,
-    trace: float | None = None,
+    trace: float | Array | None = None,
     rng: RNG = None,
     n_threads: int | None = None,
 ) -> Iterator[View]:
@@ -107,8 +109,8 @@ def fold_views(
     n_views : int
         How many; folds are drawn anew after `n_folds` of them.
     n_folds : int, default=5
-    trace : float, optional
-        Of the covariance of the points, where all bags share one; see :func:`noise_trace`.
+    trace : float or array, optional
+        Of the covariances of the points, where folds are too small to tell; see :func:`noise_trace`.
     rng : {None, int, numpy.random.Generator}, optional
     n_threads : int, optional
 
@@ -145,7 +147,7 @@ class _Folds:
         bag_of: Indices,
         number: Indices,
         kernel: Kernel,
-        trace: float | None,
+        trace: float | Array | None,
         n_threads: int | None,
     ) -> None:
         self.bags, self.offsets, self.bag_of, self.number = shuffled, offsets, bag_of, number
@@ -255,7 +257,7 @@ def held_out_views(
 
     Notes
     -----
-    Bags of two points are left with one, whose error is unknown: if no bag has more, it is pooled, see
+    Bags of two points are left with one, whose error is unknown: if most bags are so small, it is pooled over them, see
     :func:`noise_trace`. The methods should then be fitted with pooled errors, too.
 
     Examples

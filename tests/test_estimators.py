@@ -1,6 +1,8 @@
 """Estimators: scikit-learn's own checks, and what they add to the weights."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -378,3 +380,61 @@ def test_bad_parameters(table):
         MTA(similarity="other").fit(bags)
     with pytest.raises(ValueError, match="bag 'b' .* has 1 row .*drop_small"):
         STB(zeta=1.0).fit(Bags.from_list([[1.0, 2.0], [1.0]], labels=["a", "b"]))
+
+
+ATTRIBUTES = """
+import pkgutil, sys
+import stbmta
+
+inner = ("cli", "container", "estimator_base", "estimator_mta", "files", "inputs", "jit", "labels", "memory",
+         "progress", "report", "sums", "blocks", "vectors", "_")
+names = [m.name for m in pkgutil.iter_modules(stbmta.__path__[:1]) if not m.name.startswith(inner)]
+assert len(names) > 30
+late = {"aggregation", "calibration", "certificates", "comparators", "fission", "spectral", "stacking", "unequal"}
+assert late <= set(names)
+assert not [name for name in late | {"tuning", "risk", "grid"} if f"stbmta.{name}" in sys.modules]
+print([name for name in names if not hasattr(stbmta, name)])
+"""
+
+
+def test_every_public_module_is_found_in_the_package():
+    done = subprocess.run(
+        [sys.executable, "-c", ATTRIBUTES], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_mta_chooses_by_split_noise_where_a_bag_is_a_single_point():
+    rng = np.random.default_rng(0)
+    means = 3 * rng.normal(size=(5, 50))[rng.integers(5, size=100)]
+    for sizes in ([1] * 100, [1] * 99 + [20]):
+        bags = Bags.from_list([m + rng.normal(size=(n, 50)) for m, n in zip(means, sizes, strict=True)])
+        est = MTA(similarity="stb", variance=1.0, random_state=0).fit(bags)
+        assert 1.9 < est.zeta_ < 4
+        assert ((est.means_ - means) ** 2).sum() < 0.1 * ((bags.means() - means) ** 2).sum()
+    # The strength is one of a grid: near the best where all are alike, and the least where nothing is.
+    strengths = np.geomspace(0.02, 200.0, 17) * 20 / 50
+    for spread, most in ((0.5, 1.05), (20.0, 1.0)):
+        means = spread * rng.normal(size=(20, 50))
+        bags = Bags.from_list([m + rng.normal(size=(1, 50)) for m in means])
+        all_alike = MTA(similarity="stb", zeta=np.inf, variance=1.0, random_state=0)
+        chosen, *others = (
+            ((clone(all_alike).set_params(gamma=gamma).fit(bags).means_ - means) ** 2).sum()
+            for gamma in (None, *strengths)
+        )
+        assert chosen <= most * min(others)
+
+
+def test_mta_says_what_to_do_about_bags_that_are_too_small(rng):
+    single, pair = (Bags.from_list(list(rng.normal(size=(5, n, 2)))) for n in (1, 2))
+    for similarity in ("stb", "constant"):
+        with pytest.raises(
+            ValueError, match=r"1 row .*its variance needs at least 2.* give .* variance=\.\.\."
+        ):
+            MTA(similarity=similarity).fit(single)
+    for options in ({}, {"zeta": 1.0}, {"gamma": 1.0}):
+        with pytest.raises(
+            ValueError, match=r"3 rows that choosing .* give zeta and gamma, or .* variance=\.\.\."
+        ):
+            MTA(similarity="stb", **options).fit(pair)
+    assert MTA(similarity="stb", zeta=1.0, gamma=1.0).fit(pair).gamma_ == 1.0

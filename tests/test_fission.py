@@ -107,7 +107,7 @@ def test_bad_input_is_refused(rng):
         tune_stb_fission(bags, 1.0, amount=0.0)
     with pytest.raises(ValueError, match="variance must be a positive number"):
         tune_stb_fission(bags, -1.0)
-    with pytest.raises(ValueError, match="n_draws must be at least 1"):
+    with pytest.raises(ValueError, match="n_draws must be an integer of at least 1"):
         tune_stb_fission(bags, 1.0, n_draws=0)
     with pytest.raises(
         ValueError, match="gamma must be a number from 0 to 1, 'theory' or None, found 'best'"

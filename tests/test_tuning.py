@@ -249,10 +249,22 @@ def test_a_far_bag_does_not_disturb_the_choice(far, rng):
         ({"zetas": [1.0, -2.0]}, "zetas must be at least 0, found -2"),
         ({"zetas": [np.nan]}, "zetas must be a list of numbers"),
         ({"zetas": []}, "zetas must be a list of numbers"),
-        ({"n_draws": 0}, "n_draws must be at least 1, found 0"),
-        ({"max_scored": 0}, "max_scored must be at least 1, found 0"),
+        ({"n_draws": 0}, "n_draws must be an integer of at least 1, found 0"),
+        ({"max_scored": 0}, "max_scored must be an integer of at least 1, found 0"),
     ],
 )
 def test_bad_parameters_are_refused(rng, options, message):
     with pytest.raises(ValueError, match=message):
         tune_stb(Bags.from_list([rng.normal(size=(4, 2))] * 3), **options)
+
+
+def test_all_ways_to_choose_are_in_one_place():
+    import stbmta
+    from stbmta import calibration, fission, tuning
+
+    for module in (stbmta, tuning):
+        assert module.tune_stb_fission is fission.tune_stb_fission
+        assert module.tune_stb_large_bags is calibration.tune_stb_large_bags
+        assert module.tune_stb_unbiased is calibration.tune_stb_unbiased
+    with pytest.raises(AttributeError, match="no attribute 'tune_stb_otherwise'"):
+        _ = tuning.tune_stb_otherwise

@@ -105,12 +105,12 @@ def test_estimators_give_certificates():
         certify(spoiled, est.statistics_, 1.0)
 
 
-@pytest.mark.parametrize("alpha", [-0.1, 0.0, 1.0, 1.5, np.nan])
+@pytest.mark.parametrize("alpha", [-0.1, 0.0, 1.0, 1.5, np.nan, "x", None, [0.05]])
 def test_alpha_is_a_probability(alpha):
     est = NaiveMean().fit(datasets.cluster(4, 30, rng=0).bags)
     with pytest.raises(ValueError, match=r"alpha must be a probability between 0 and 1, found"):
         est.certificate(alpha, variance=1.0)
-    with pytest.raises(ValueError, match="alpha must be a probability"):
+    with pytest.raises(ValueError, match=r"alpha must be a probability .*; 0\.05 gives bounds"):
         certified_weights(est.statistics_, 1.0, alpha)
 
 
@@ -119,3 +119,16 @@ def test_certified_weights_are_never_worse_than_naive():
     s = bag_statistics(far.bags)
     W = certified_weights(s, 1.0)
     assert (certify(W, s, 1.0).bounds <= certify(np.eye(20), s, 1.0).bounds + 1e-9).all()
+
+
+def test_without_weights_there_is_a_summary_but_no_certificate(rng):
+    """In tiles the weights are not kept."""
+    bags = [rng.normal(size=(3, 5)) for _ in range(300)]
+    est = STB(zeta=2.5, gamma=0.0, variance=1.0, max_memory=400_000).fit(bags)
+    assert est.large_ is not None
+    text = est.summary().as_text()
+    assert "Avg. estimated:" in text
+    assert "Certified factor:" not in text
+    with pytest.raises(ValueError, match=r"a certificate needs the weights, .* in tiles .* with max_memory"):
+        est.certificate()
+    assert "Certified factor:" in est.set_params(max_memory=None).fit(bags).summary().as_text()

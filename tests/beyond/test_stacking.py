@@ -12,6 +12,7 @@ from stbmta import (
     Linear,
     NaiveMean,
     Precomputed,
+    SpectralShrinkage,
     WaterFilling,
     bag_statistics,
     cross_statistics,
@@ -23,7 +24,7 @@ from stbmta import (
 from stbmta.candidates import candidates
 from stbmta.stacking import caution, score
 from stbmta.unequal import water_filling
-from stbmta.views import fission_views, fold_views, held_out_views
+from stbmta.views import fission_views, fold_views, held_out_views, naive_errors, noise_trace
 
 
 @pytest.fixture
@@ -262,3 +263,37 @@ def test_the_summary_says_what_was_used_and_why(bags):
     text = " ".join(est.summary().as_text().split())
     assert next(iter(est.stacking_.shares())) in text
     assert "held-out change of the squared error" in text
+
+
+def clustered(sizes, seed):
+    """Draw bags around 8 means in 50 dimensions, and return them with their means."""
+    rng = np.random.default_rng(seed)
+    means = 3 * rng.normal(size=(8, 50))[rng.integers(8, size=len(sizes))]
+    return Bags.from_list([m + rng.normal(size=(n, 50)) for m, n in zip(means, sizes, strict=True)]), means
+
+
+def gain(est, bags, means):
+    return 1 - ((est.fit(bags).means_ - means) ** 2).sum() / ((bags.means() - means) ** 2).sum()
+
+
+@pytest.mark.parametrize("larger", [[], [3], [20], [3] * 5, [3] * 50], ids=lambda x: f"{len(x)} of {x[:1]}")
+def test_a_few_larger_bags_do_not_decide_for_bags_of_two(larger):
+    bags, means = clustered([2] * (101 - len(larger)) + larger, 0)
+    assert gain(Adaptive(random_state=0), bags, means) > 0.9
+    assert gain(WaterFilling(random_state=0), bags, means) > 0.9
+    est = SpectralShrinkage(random_state=0)
+    assert gain(est, bags, means) > 0.7
+    assert est.stacking_.n_scored == 101
+
+
+def test_only_bags_of_two_are_pooled_and_only_where_they_are_most(rng):
+    bags = Bags.from_list([(1 + n) * rng.normal(size=(n, 3)) for n in (2, 2, 2, 5, 9)])
+    s = bag_statistics(bags)
+    trace = noise_trace(s)
+    np.testing.assert_allclose(trace[:3], np.mean(2 * s.naive_mse[:3]))
+    np.testing.assert_allclose(trace[3:], (s.naive_mse * s.sizes)[3:])
+    np.testing.assert_allclose(naive_errors(s, trace)[3:], s.naive_mse[3:])
+    for view in held_out_views(bags, s, rng=0):
+        np.testing.assert_allclose(view.mse, trace / view.statistics.sizes)
+    assert noise_trace(bag_statistics(bags.select([0, 1, 3, 4]))) is None  # half of them
+    assert noise_trace(bag_statistics(bags.select([0, 3, 4]))) is None

@@ -55,9 +55,9 @@ def test_calibration_from_large_bags_is_close_to_the_oracle():
         error = squared_error(weights.stb(neighbors(s, chosen.zeta), chosen.gamma), s, truth).mean()
         lost.append((error - best) / s.naive_mse.mean())
     assert np.mean(lost) < 0.03
-    with pytest.raises(ValueError, match="n_draws must be at least 1"):
+    with pytest.raises(ValueError, match="n_draws must be an integer of at least 1"):
         tune_stb_large_bags(large.bags, 30, n_draws=0)
-    with pytest.raises(ValueError, match="bag_size must be at least 1, found 0"):
+    with pytest.raises(ValueError, match="bag_size must be an integer of at least 1, found 0"):
         tune_stb_large_bags(large.bags, 0)
     with pytest.raises(ValueError, match="drawing 299 points"):
         tune_stb_large_bags(large.bags, 299)
@@ -106,8 +106,10 @@ def test_the_factor_of_theorem_1_is_chosen_by_the_unbiased_risk(rng):
             assert found.risk[z, k] == pytest.approx(expected, rel=1e-8, abs=1e-12)
     assert found.gamma is None
     assert found.risk.min() == found.risk[found.zetas == found.zeta][0, found.shrinkages == found.c][0]
-    with pytest.raises(ValueError, match="gamma must be 'theory' or None, found 0.5"):
-        tune_stb_unbiased(s, gamma=0.5)
+    with pytest.raises(
+        ValueError, match="gamma must be a number from 0 to 1, 'theory' or None, found 'best'"
+    ):
+        tune_stb_unbiased(s, gamma="best")
 
 
 def test_the_factor_of_theorem_1_is_chosen_by_large_bags(rng):
@@ -127,3 +129,65 @@ def test_every_choice_says_how_it_was_made(rng):
     assert "Change by K-fold:" in STB(random_state=0).fit(bags).summary().as_text()
     single = Bags.from_list(list(rng.normal(size=(6, 1, 4))))
     assert "Change by fission:" in STB(variance=1.0, random_state=0).fit(single).summary().as_text()
+
+
+@pytest.mark.parametrize(("singles", "others"), [(99, 1), (97, 3), (90, 10), (50, 50), (1, 99)])
+def test_stb_splits_noise_where_any_bag_is_a_single_point(singles, others):
+    """The few bags that folds can score say too little about all the others."""
+    rng = np.random.default_rng(0)
+    means = 3 * rng.normal(size=(5, 50))[rng.integers(5, size=100)]
+    sizes = [1] * singles + [20] * others
+    bags = Bags.from_list([m + rng.normal(size=(n, 50)) for m, n in zip(means, sizes, strict=True)])
+    est = STB(variance=1.0, random_state=0).fit(bags)
+    assert isinstance(est.tuning_, FissionTuning)
+    assert est.tuning_.n_scored == 100
+    assert ((est.means_ - means) ** 2).sum() < 0.1 * ((bags.means() - means) ** 2).sum()
+    pairs = Bags.from_list([bag if len(bag) > 1 else np.vstack([bag, bag + 0.1]) for bag in bags])
+    assert STB(variance=1.0, random_state=0).fit(pairs).tuning_.method == "K-fold"
+
+
+def test_a_split_may_leave_single_points_of_known_variance():
+    sample = datasets.cluster(60, 50, bag_size=2, n_clusters=4, rng=0)
+    est = STB(variance=1.0, split=0.5, random_state=0).fit(sample.bags)
+    assert isinstance(est.tuning_, FissionTuning)
+    assert ((est.means_ - sample.means) ** 2).sum() < 0.5 * ((sample.bags.means() - sample.means) ** 2).sum()
+
+
+@pytest.mark.parametrize(
+    "tune",
+    [
+        lambda bags, **more: tune_stb_large_bags(bags, 4, n_draws=2, rng=0, **more),
+        lambda bags, **more: tune_stb_unbiased(bag_statistics(bags), **more),
+    ],
+    ids=["large bags", "unbiased"],
+)
+def test_parameters_can_be_fixed(rng, tune):
+    """As for K-fold: a fixed parameter is one point of the whole grid."""
+    bags = Bags.from_list([rng.normal(size=(12, 4)) + 0.2 * i for i in range(6)])
+    grid, theory = tune(bags), tune(bags, gamma="theory")
+    z, g, k = 12, 6, 20
+    zeta, gamma, c = float(grid.zetas[z]), float(grid.shrinkages[g]), float(theory.shrinkages[k])
+    at = tune(bags, zeta=zeta, gamma=gamma)
+    assert (at.zeta, at.gamma, at.c) == (zeta, gamma, None)
+    assert at.risk == pytest.approx(grid.risk[z : z + 1, g : g + 1], rel=1e-9, abs=1e-12)
+    fixed = tune(bags, gamma=gamma)
+    assert fixed.risk[:, 0] == pytest.approx(grid.risk[:, g], rel=1e-9, abs=1e-12)
+    assert fixed.zeta == grid.zetas[np.argmin(fixed.risk)]
+    at = tune(bags, zeta=zeta, gamma="theory", c=c)
+    assert (at.zeta, at.gamma, at.c) == (zeta, None, c)
+    assert at.risk == pytest.approx(theory.risk[z : z + 1, k : k + 1], rel=1e-9, abs=1e-12)
+    for options, message in (
+        ({"gamma": 2.0}, "gamma must be a number from 0 to 1"),
+        ({"gamma": "theory", "c": -1.0}, "c must be a number of at least 0"),
+        ({"zeta": -1.0}, "zetas must be at least 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            tune(bags, **options)
+
+
+@pytest.mark.parametrize("options", [{"bag_size": 10.5}, {"bag_size": "4"}, {"n_draws": 1.5}], ids=str)
+def test_counts_are_integers(rng, options):
+    large = Bags.from_list([rng.normal(size=(20, 2))] * 3)
+    with pytest.raises(ValueError, match=f"{next(iter(options))} must be an integer of at least 1, found"):
+        tune_stb_large_bags(large, **{"bag_size": 4, "rng": 0, **options})
+    assert tune_stb_large_bags(large, np.int64(4), n_draws=1, rng=0).n_scored == 3
