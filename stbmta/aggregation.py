@@ -15,18 +15,21 @@ from .jit import simplex as jit_simplex
 from .kernels import Kernel, Linear, as_kernel
 from .similarity import given_errors
 from .statistics import BagStatistics, point_values
-from .theory import traces
 from .threads import run
+from .vectors import centered_means
 
 __all__ = ["aggregation", "minimize_on_simplex", "noise_dimension", "penalties"]
 
 Array = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64] | slice
+Indices = npt.NDArray[np.int64]
+Rows = Indices | slice
 
 _MAX_STEPS = 20_000
-# For the dimension of the noise: pairs of bags, and points of each.
-_PAIRS = 64
-_POINTS = 64
+# For the dimension of the noise: points among which all kernel values are computed, points of a bag at least, and
+# numbers in vectors, which have no need of their Gram matrix.
+_POINTS = 1024
+_LEAST = 16
+_NUMBERS = 2**20
 
 
 def aggregation(
@@ -140,7 +143,8 @@ def penalties(
     d = float(s.dim) if dimension is None else dimension
     if not d > 0:
         raise ValueError(f"dimension must be a positive number, found {dimension!r}.")
-    c = np.sqrt(own * (np.maximum(apart, 0.0) + error + 2 * own) / d)
+    # The product of two roots: that of two squares could overflow, or vanish.
+    c = np.sqrt(own) * np.sqrt((np.maximum(apart, 0.0) + error + 2 * own) / d)
     c[np.arange(len(chosen)), chosen] = 0.0
     return c
 
@@ -149,8 +153,7 @@ def noise_dimension(bags: Bags, kernel: Kernel | str = "linear") -> float:
     r"""Estimate the effective dimension of the noise, pooled over bags.
 
     :math:`(\mathrm{tr} \Sigma)^2 / \mathrm{tr}(\Sigma^2)`: the number of directions that noise is spread over.
-    Numerator and denominator are unbiased for pairs of different bags (:func:`stbmta.theory.traces.trace_product`) and
-    summed over up to 64 pairs, of up to 64 points each.
+    Numerator and denominator are summed over all pairs of different bags, where both are unbiased.
 
     Parameters
     ----------
@@ -161,6 +164,13 @@ def noise_dimension(bags: Bags, kernel: Kernel | str = "linear") -> float:
     -------
     float
         At least 1; infinity if no bag has any spread, the number of features if no two bags have two points.
+
+    Notes
+    -----
+    The order of bags and points does not matter as long as all count: up to 1024 points, or a million numbers for the
+    linear kernel. Of more, points are drawn from each bag, always those in the same places, but not less than 16; of
+    too many bags (for other kernels, more than 64 with 16 points) some are drawn, by places in the order of their
+    spread in the space of the data.
 
     Examples
     --------
@@ -173,21 +183,66 @@ def noise_dimension(bags: Bags, kernel: Kernel | str = "linear") -> float:
     able = np.flatnonzero(bags.sizes >= 2)
     if len(able) < 2:
         return float(bags.dim)
-    able = able[np.unique(np.linspace(0, len(able) - 1, _PAIRS + 1).astype(np.int64))]
-    products = squares = 0.0
-    for i, j in zip(able.tolist(), np.roll(able, -1).tolist(), strict=True):
-        squares += traces.trace_product(_values(bags, i, j, kernel))
-        products += math.prod(traces.trace_covariance(_values(bags, k, k, kernel)) for k in (i, j))
-    return max(1.0, products / squares) if squares > 0 else np.inf
-
-
-def _values(bags: Bags, i: int, j: int, kernel: Kernel) -> Array:
-    """Return the kernel values between some points of two bags, as far as covariances need them."""
+    most = max(_POINTS, _NUMBERS // bags.dim) if isinstance(kernel, Linear) else _POINTS
+    most_bags = most // min(_LEAST, int(bags.sizes[able].mean()))
+    if len(able) > most_bags:
+        spread = centered_means(bags)[2][able] / (bags.sizes[able] - 1.0)
+        able = able[np.argsort(spread, kind="stable")][_some(len(able), most_bags)]
+    rows = [bags.offsets[k] + _some(bags.sizes[k], most // len(able)) for k in able]
+    sizes = np.array([len(some) for some in rows])
     if not isinstance(kernel, Linear):
-        return point_values(bags, i, j, kernel, most=_POINTS)
-    # Centered: a common offset of the points would cost all digits.
-    x, y = (bags[int(k)][:_POINTS].astype(np.float64) for k in (i, j))
-    return (x - x.mean(axis=0)) @ (y - y.mean(axis=0)).T
+        every = np.concatenate(rows)
+        one_bag = np.array([0, len(every)]), np.zeros(1, dtype=np.int64)
+        points = Bags._make(bags.data[every], *one_bag, bags.columns, bags.rows[every])
+        traces, shared = _by_values(point_values(points, 0, 0, kernel), sizes)
+    else:
+        # Less their mean: a common offset would cost all digits.
+        noise = [x - x.mean(axis=0) for x in (bags.data[some].astype(np.float64) for some in rows)]
+        if sizes.sum() <= 4 * bags.dim:
+            together = np.concatenate(noise)
+            traces, shared = _by_values(together @ together.T, sizes)
+        else:
+            traces, shared = _by_covariances(noise)
+    products = 2 * float(traces[1:] @ np.cumsum(traces)[:-1])
+    return max(1.0, products / shared) if shared > 0 else np.inf
+
+
+def _some(size: int, most: int) -> Indices:
+    """Return so many numbers below size at most, drawn with a fixed seed: points may be sorted, or periodic."""
+    return np.arange(size) if size <= most else np.random.default_rng(0).choice(size, most, replace=False)
+
+
+def _by_values(values: Array, sizes: Indices) -> tuple[Array, float]:
+    """Return tr(Si) of each bag, and the sum of tr(Si Sj) over pairs of different bags, if the average trace is 1.
+
+    From the kernel values among the points of all bags.
+    """
+    first = np.r_[0, np.cumsum(sizes)[:-1]]
+    for _ in range(2):  # columns less their means over each bag, then rows
+        values = (values - np.repeat(np.add.reduceat(values, first) / sizes[:, None], sizes, axis=0)).T
+    traces = np.add.reduceat(np.diagonal(values), first) / (sizes - 1)
+    unit = traces.mean()
+    if not unit > 0:
+        return traces, 0.0
+    squares = (values / unit) ** 2  # divided first: squares could overflow, or vanish
+    sums = np.add.reduceat(np.add.reduceat(squares, first), first, axis=1) / np.outer(sizes - 1, sizes - 1)
+    np.fill_diagonal(sums, 0.0)
+    return traces / unit, float(sums.sum())
+
+
+def _by_covariances(noise: list[Array]) -> tuple[Array, float]:
+    """Do the same from the points of each bag less their mean."""
+    noise = [x / math.sqrt(len(x) - 1) for x in noise]
+    traces = np.array([(x**2).sum() for x in noise])
+    unit = traces.mean()
+    if not unit > 0:
+        return traces, 0.0
+    shared, before = 0.0, np.zeros((noise[0].shape[1],) * 2)
+    for x in noise:
+        x = x / math.sqrt(unit)
+        shared += 2 * float(((x @ before) * x).sum())
+        before += x.T @ x
+    return traces / unit, shared
 
 
 def minimize_on_simplex(Q: npt.ArrayLike, linear: npt.ArrayLike, *, tolerance: float | None = None) -> Array:
@@ -217,7 +272,7 @@ def _solve(
     G: Array,
     linear: Array,
     ridge: Array,
-    start: npt.NDArray[np.int64],
+    start: Indices,
     tolerance: Array,
     n_threads: int | None,
 ) -> Array:

@@ -30,6 +30,8 @@ Array = npt.NDArray[np.float64]
 # Of the largest eigenvalue of a bag's second moment.
 _PENALTIES = np.r_[0.0, np.geomspace(1e-4, 10.0, 16)]
 _MOST_CLUSTERS = 50
+# A bag is alone if its similarities to all others together are less.
+_ALONE = 1e-3
 
 
 class ClusteredMTA(BagEstimator):
@@ -41,7 +43,8 @@ class ClusteredMTA(BagEstimator):
     ----------
     kernel : Kernel or str, default="linear"
     n_clusters : int, optional
-        At most. None: where the eigenvalues of the tasks' graph have their largest gap, 50 at most.
+        At most. None: where the eigenvalues of the tasks' graph have their largest gap, 50 at most unless more are
+        clearly separate.
     variance : float, optional
         The variance of each coordinate, if it is known (linear kernel).
     random_state : int, Generator or None
@@ -100,8 +103,8 @@ def find_clusters(
     dimension: float,
     random_state: Any = None,
 ) -> npt.NDArray[np.int64]:
-    """Return the cluster of each bag, by scikit-learn's ``SpectralClustering``."""
-    from sklearn.cluster import SpectralClustering
+    """Return the cluster of each bag, by normalized spectral clustering (as scikit-learn has it)."""
+    from sklearn.cluster import KMeans
 
     B = len(s)
     if n_clusters is not None and n_clusters < 1:
@@ -111,21 +114,50 @@ def find_clusters(
     np.fill_diagonal(apart, 0.0)
     if not apart.any() or n_clusters == 1:  # no two bags differ
         return np.zeros(B, dtype=np.int64)
-    if n_clusters is not None and n_clusters >= B:
-        return np.arange(B)
     spread = 2 * noise * np.sqrt(2 / dimension)  # two standard deviations of U for equal means
     affinity = np.exp(-apart / np.maximum(spread, 1e-12 * apart.max()))
     if n_clusters is None:
-        roots = np.sqrt(affinity.sum(axis=1))
-        most = min(_MOST_CLUSTERS, B - 1)
-        values = scipy.linalg.eigh(affinity / np.outer(roots, roots), eigvals_only=True)[::-1][: most + 1]
-        n_clusters = int(np.argmax(values[:-1] - values[1:])) + 1
+        n_clusters = count_clusters(scipy.linalg.eigvalsh(_normalized(affinity)[0])[::-1])
+    if n_clusters >= B:
+        return np.arange(B)
+    # Bags by themselves have nothing in common with others; a loop makes them clusters of their own.
+    np.fill_diagonal(affinity, 0.0)
+    np.fill_diagonal(affinity, affinity.sum(axis=1) < _ALONE)
+    graph, roots = _normalized(affinity)
+    # A dense solver: with clusters that have nothing in common, iterations for the eigenvectors break down.
+    _, vectors = scipy.linalg.eigh(graph, subset_by_index=(B - n_clusters, B - 1))
     seed = int(np.random.default_rng(random_state).integers(2**31))
-    model = SpectralClustering(n_clusters, affinity="precomputed", random_state=seed, assign_labels="kmeans")
+    model = KMeans(n_clusters, n_init=10, random_state=seed)
     with warnings.catch_warnings():
-        # Clusters that have nothing in common are welcome.
-        warnings.filterwarnings("ignore", message="Graph is not fully connected", category=UserWarning)
-        return model.fit(affinity).labels_.astype(np.int64)
+        # At most so many clusters: bags that are the same to the last bit may well leave fewer.
+        warnings.filterwarnings("ignore", message="Number of distinct clusters")
+        return model.fit_predict(vectors / roots[:, None]).astype(np.int64)
+
+
+def _normalized(affinity: Array) -> tuple[Array, Array]:
+    """Return the normalized graph, and the roots of the sums of affinities that it was divided by."""
+    roots = np.sqrt(affinity.sum(axis=1))
+    return affinity / np.outer(roots, roots), roots
+
+
+def count_clusters(values: Array) -> int:
+    """Return the number of clusters by the eigenvalues of the graph, largest first: where their largest gap is.
+
+    Of the first 50 gaps, or anywhere if it is above 1/2. If the first 51 eigenvalues are all about 1, those gaps are
+    rounding: then as many as there are eigenvalues above 1/2.
+
+    Examples
+    --------
+    >>> count_clusters(np.array([1.0, 0.9, 0.2, 0.1])), count_clusters(np.array([1.0, 1.0, 0.9]))
+    (2, 3)
+    """
+    # A last 0, so that all separate is among the choices.
+    gaps = -np.diff(np.maximum(values, 0.0), append=0.0)
+    if gaps.max() <= 0.5 and len(gaps) > _MOST_CLUSTERS:
+        if values[_MOST_CLUSTERS] > 0.99:
+            return int((values > 0.5).sum())
+        gaps = gaps[:_MOST_CLUSTERS]
+    return int(np.argmax(gaps)) + 1
 
 
 def clustered_mta(s: BagStatistics, clusters: npt.ArrayLike, *, mse: npt.ArrayLike | None = None) -> Array:

@@ -215,7 +215,7 @@ class SpectralShrinkage(_WithErrors):
     kernel : Kernel or str, default="linear"
     rank : int or "optimal", optional
         So many components, or the optimal shrinkage of singular values for evenly spread noise. None: "optimal" if the
-        variance is known, otherwise chosen by held-out points.
+        variance is known, otherwise chosen by held-out points, from among both and the naive means.
     variance : float, optional
         The variance of each coordinate, if it is known (linear kernel).
     n_folds : int, default=5
@@ -225,10 +225,10 @@ class SpectralShrinkage(_WithErrors):
     Attributes
     ----------
     kept_ : ndarray
-        The share kept of each component, largest component first.
+        The share kept of each component, largest component first; all of each where the naive means were chosen.
     spectrum_ : Spectrum
     stacking_ : Stacking or None
-        The held-out risk of each rank, where one was chosen.
+        The held-out risk of the naive means and of each rank, where one was chosen.
     weights_, means_, embedding_, gram_, labels_, statistics_
         As for all estimators.
 
@@ -270,7 +270,11 @@ class SpectralShrinkage(_WithErrors):
         rank = self.rank
         if rank is None and self.variance is None:
             self.stacking_ = self._choose(bags, s, partial(_ranks, dimension))
-            rank = ("optimal", *RANKS)[int(np.argmax(self.stacking_.weights))]
+            chosen = int(np.argmax(self.stacking_.weights))
+            if chosen == 0:
+                self.kept_ = np.ones_like(self.spectrum_.values)
+                return np.eye(len(s))
+            rank = ("optimal", *RANKS)[chosen - 1]
         if rank in (None, "optimal"):
             self.kept_ = optimal_filter(self.spectrum_.values, len(s), dimension)
         elif isinstance(rank, (int, np.integer)) and rank >= 0:
@@ -282,7 +286,9 @@ class SpectralShrinkage(_WithErrors):
 
 def _ranks(dimension: float, s: BagStatistics, mse: Array) -> Candidates:
     found = spectrum(s, mse=mse)
-    methods = {"optimal": partial(found.weights, optimal_filter(found.values, len(s), dimension))}
+    # Each mean by itself comes first: it is what keeps the choice from doing harm.
+    methods: dict[str, Callable[[Indices], Array]] = {"naive": np.eye(len(s)).__getitem__}
+    methods["optimal"] = partial(found.weights, optimal_filter(found.values, len(s), dimension))
     for rank in RANKS:
         methods[f"rank {rank}"] = partial(found.weights, rank_filter(found.values, rank))
     return methods

@@ -3,7 +3,8 @@ r"""Low-rank structure: shrink the spectrum of the matrix of means.
 The best linear estimate is :math:`W = M (M + S)^{-1}` with M the Gram matrix of the true means and S the
 diagonal matrix of the naive means' errors. In coordinates that make all errors 1 it changes only the
 eigenvalues of the Gram matrix of the naive means, not its eigenvectors' span; the estimators here keep the
-eigenvectors found and filter the eigenvalues. Everything goes through the B x B Gram matrix, so any kernel will do.
+eigenvectors found and filter the eigenvalues. Any kernel will do: the means need coordinates only, which the B x B Gram
+matrix has.
 """
 
 from dataclasses import dataclass
@@ -63,9 +64,9 @@ class Spectrum:
 def coordinates(s: BagStatistics) -> Array:
     """Return vectors with the inner products of the naive means, (B, r), r at most B.
 
-    The means themselves if they are vectors of fewer than B dimensions, otherwise a pivoted Cholesky factor of the Gram
-    matrix. Smooth kernels in few dimensions have few coordinates: products with them are cheaper than with the Gram
-    matrix.
+    The means themselves if they are vectors of fewer than B dimensions, turned into B dimensions if they are longer,
+    otherwise a pivoted Cholesky factor of the Gram matrix. Smooth kernels in few dimensions have few coordinates:
+    products with them are cheaper than with the Gram matrix.
 
     Parameters
     ----------
@@ -73,8 +74,8 @@ def coordinates(s: BagStatistics) -> Array:
 
     Notes
     -----
-    The squared norm of what is left out of a mean is at most about B times the rounding error of the largest one. Time
-    O(B r^2).
+    From the Gram matrix, the squared norm of what is left out of a mean is at most about B times the rounding error of
+    the largest one. Time O(B r^2), and O(d B^2) to turn vectors.
 
     Examples
     --------
@@ -84,8 +85,9 @@ def coordinates(s: BagStatistics) -> Array:
     >>> vectors.shape[1] < 15, bool(np.allclose(vectors @ vectors.T, s.gram, rtol=0, atol=1e-12))
     (True, True)
     """
-    if s.means is not None and s.dim < len(s):
-        return s.means
+    if s.means is not None:
+        # Never from the Gram matrix: squares of a common offset would swallow the differences of the means.
+        return s.means if s.dim < len(s) else np.asarray(np.linalg.qr(s.means.T, mode="r")).T
     factor, pivots, rank, _ = scipy.linalg.lapack.dpstrf(s.gram, lower=1)
     found = np.zeros((len(s), rank))
     found[pivots - 1] = np.tril(factor)[:, :rank]
@@ -115,17 +117,9 @@ def spectrum(s: BagStatistics, *, mse: npt.ArrayLike | None = None) -> Spectrum:
     squared = given_errors(s, mse)
     # Bags without any error are very good bags.
     errors = np.sqrt(np.maximum(squared, 1e-12 * squared.max() if squared.max() > 0 else 1.0))
-    vectors = coordinates(s)
-    if vectors.shape[1] < len(s):
-        scaled = vectors / errors[:, None]
-        values, right = scipy.linalg.eigh(scaled.T @ scaled)
-        kept = (
-            np.flatnonzero(values > 1e-14 * values[-1])[::-1] if values[-1] > 0 else np.array([], dtype=int)
-        )
-        vectors = scaled @ (right[:, kept] / np.sqrt(values[kept]))
-        return Spectrum(values=values[kept], vectors=vectors, errors=errors)
-    values, vectors = scipy.linalg.eigh(s.gram / np.outer(errors, errors))
-    return Spectrum(values=np.maximum(values[::-1], 0.0), vectors=vectors[:, ::-1], errors=errors)
+    # Singular values of vectors, not eigenvalues of their squares: a common offset would swallow all others.
+    vectors, roots, _ = np.linalg.svd(coordinates(s) / errors[:, None], full_matrices=False)
+    return Spectrum(values=roots**2, vectors=vectors, errors=errors)
 
 
 def rank_filter(values: Array, rank: int | None = None) -> Array:

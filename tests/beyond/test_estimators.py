@@ -76,6 +76,32 @@ def test_choices_are_the_best_of_their_scores(bags):
     np.testing.assert_array_equal(est.weights_, np.eye(5))
 
 
+@pytest.mark.parametrize("dim", [20, 100])
+@pytest.mark.parametrize("variance", [None, 1.0])
+@pytest.mark.parametrize("estimator", [SpectralShrinkage(), WaterFilling(geometry="spectral")], ids=repr)
+def test_a_common_offset_does_no_harm(rng, estimator, variance, dim):
+    means = np.repeat(3 * rng.normal(size=(5, dim)), 8, axis=0)
+    points = means[:, None] + rng.normal(size=(40, 10, dim))
+    naive = ((points.mean(axis=1) - means) ** 2).sum()
+
+    def gain(offset):
+        est = clone(estimator).set_params(variance=variance, random_state=0).fit(list(points + offset))
+        return 1 - ((est.means_ - offset - means) ** 2).sum() / naive
+
+    expected = gain(1e4)  # a direction of its own, unlike no offset
+    assert expected > 0.6
+    for offset in (1e7, 1e8, 1e10):
+        assert gain(offset) == pytest.approx(expected, abs=0.01)
+
+
+def test_spectral_shrinkage_leaves_means_of_full_rank_alone(rng):
+    bags = [rng.normal(size=(4, 60)) + 3 * rng.normal(size=60) for _ in range(60)]
+    est = SpectralShrinkage(random_state=0).fit(bags)
+    assert est.stacking_.shares() == {"naive": 1.0}
+    np.testing.assert_array_equal(est.weights_, np.eye(60))
+    np.testing.assert_array_equal(est.kept_, np.ones(60))
+
+
 def test_spectral_shrinkage_of_one_mean_by_itself(bags):
     est = SpectralKMSE(penalty=0.1).fit(bags)
     for i, bag in enumerate(bags):

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from stbmta import RBF, Bags, ClusteredMTA, bag_statistics, datasets, weights
+from stbmta import RBF, Bags, ClusteredMTA, ConvexAggregation, Precomputed, bag_statistics, datasets, weights
 from stbmta.aggregation import aggregation, minimize_on_simplex, noise_dimension, penalties
-from stbmta.comparators import clustered_mta, find_clusters, spectral_kmse
+from stbmta.comparators import clustered_mta, count_clusters, find_clusters, spectral_kmse
 from stbmta.spectral import coordinates, denoised_distances, rank_filter, spectral, spectrum
 from stbmta.theory import sharp
 from stbmta.unequal import fill, pair_neighbors, water_filling
@@ -92,12 +92,65 @@ def test_simplex_program(size, seed):
 
 
 def test_noise_dimension(rng):
-    bags = Bags.from_list([rng.normal(size=(9, 3)) * [1.0, 2.0, 0.1] for _ in range(6)])
-    assert noise_dimension(bags) == pytest.approx(slow.noise_dimension(list(bags)), rel=1e-9)
-    far = Bags.from_list([bag + 1e9 for bag in bags])  # a common offset costs no more digits than it must
-    assert noise_dimension(far) == pytest.approx(noise_dimension(bags), rel=1e-5)
-    assert noise_dimension(Bags.from_list([np.ones((3, 2))] * 2)) == np.inf
-    assert noise_dimension(Bags.from_list([np.ones((1, 2))] * 2)) == 2.0
+    for dim in (3, 40):  # from covariances, and from inner products
+        scales = np.geomspace(0.1, 2.0, dim)
+        bags = Bags.from_list([rng.normal(size=(9, dim)) * rng.permutation(scales) for _ in range(3)])
+        expected = pytest.approx(slow.noise_dimension(list(bags)), rel=1e-9)
+        assert noise_dimension(bags) == expected
+        assert noise_dimension(bags, Precomputed(bags.data @ bags.data.T)) == expected
+        far = Bags.from_list([bag + 1e9 for bag in bags])  # an offset costs no more digits than it must
+        assert noise_dimension(far) == pytest.approx(noise_dimension(bags), rel=1e-5)
+    for kernel in ("linear", RBF(1.0)):
+        assert noise_dimension(Bags.from_list([np.ones((3, 2))] * 2), kernel) == np.inf
+        assert noise_dimension(Bags.from_list([np.ones((1, 2))] * 2), kernel) == 2.0
+    # One bag that is far noisier than the others takes no digits from them.
+    bags = [rng.normal(size=(6, 2)) * [1.0, k + 1.0] for k in range(3)]
+    bags[1] = 1e12 * bags[1]
+    assert noise_dimension(Bags.from_list(bags)) == pytest.approx(slow.noise_dimension(bags), rel=1e-9)
+
+
+def noisy_bags(rng, n_bags, size, dim):
+    """Return bags that are noisy in different directions, each sorted by its noise."""
+    bags = [
+        rng.normal(size=(size, dim)) * rng.permutation(np.geomspace(0.1, 3.0, dim)) for _ in range(n_bags)
+    ]
+    return [bag[np.argsort(bag[:, 0])] for bag in bags]
+
+
+@pytest.mark.parametrize("kernel", ["linear", RBF(2.0)])
+@pytest.mark.parametrize(("n_bags", "size", "dim"), [(6, 100, 3), (100, 9, 5), (14, 4, 50)])
+def test_the_order_of_bags_and_points_does_not_matter(rng, kernel, n_bags, size, dim):
+    bags = noisy_bags(rng, n_bags, size, dim)
+    expected = noise_dimension(Bags.from_list(bags), kernel)
+    mixed = [rng.permutation(bags[k]) for k in rng.permutation(n_bags)]
+    assert noise_dimension(Bags.from_list(mixed), kernel) == pytest.approx(expected, rel=1e-9)
+
+
+def test_noise_dimension_of_samples(rng):
+    # More bags than count: some are drawn, the same ones in any order, and they stand for all.
+    bags = noisy_bags(rng, 150, 20, 4)
+    expected = noise_dimension(Bags.from_list(bags), RBF(2.0))
+    mixed = Bags.from_list([bags[k] for k in rng.permutation(150)])
+    assert noise_dimension(mixed, RBF(2.0)) == pytest.approx(expected, rel=1e-9)
+    # Larger bags than count, sorted.
+    bags = [rng.normal(size=(2000, 10)) * np.r_[10.0, np.ones(9)] for _ in range(30)]
+    bags = [bag[np.argsort(bag[:, 0])] for bag in bags]
+    mixed = [rng.permutation(bag) for bag in bags]
+    found, of_mixed = (noise_dimension(Bags.from_list(some)) for some in (bags, mixed))
+    assert found == pytest.approx(109.0**2 / (100.0**2 + 9), rel=0.01)
+    assert found == pytest.approx(of_mixed, rel=0.01)
+    found, of_mixed = (noise_dimension(Bags.from_list(some), RBF(8.0)) for some in (bags, mixed))
+    assert found == pytest.approx(of_mixed, rel=0.1)
+
+
+@pytest.mark.parametrize("unit", [2.0**-480, 2.0**-270, 2.0**260, 2.0**330, 2.0**480], ids="{:.0e}".format)
+@pytest.mark.parametrize("dim", [3, 60])
+def test_the_unit_of_the_data_does_not_matter(rng, unit, dim):
+    bags = [rng.normal(size=(6, dim)) + rng.normal(size=dim) for _ in range(8)]
+    mine, other = (ConvexAggregation().fit([u * bag for bag in bags]) for u in (1.0, unit))
+    assert 1 < mine.dimension_ < np.inf
+    assert other.dimension_ == pytest.approx(mine.dimension_, rel=1e-12)
+    np.testing.assert_allclose(other.weights_, mine.weights_, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [0.25, 1.0])
@@ -140,6 +193,13 @@ def test_coordinates_have_the_inner_products_of_the_means(rng):
         s = bag_statistics(bags, kernel)
         vectors = coordinates(s)
         np.testing.assert_allclose(vectors @ vectors.T, s.gram, rtol=1e-11, atol=1e-13)
+    for dim in (3, 20):  # squares of an offset would swallow the differences
+        s = bag_statistics(Bags.from_list([rng.normal(size=(4, dim)) + 1e9 for _ in range(10)]))
+        vectors = coordinates(s)
+        assert vectors.shape[1] <= 10
+        centered = s.means - s.means.mean(axis=0)
+        moved = vectors - vectors.mean(axis=0)
+        np.testing.assert_allclose(moved @ moved.T, centered @ centered.T, rtol=0, atol=1e-4)
     twice = bag_statistics(Bags.from_list([*bags, *bags]), RBF(1.0))
     assert coordinates(twice).shape[1] <= len(bags)
 
@@ -293,3 +353,37 @@ def test_clusters_with_nothing_in_common_raise_no_warning(rng):
         warnings.simplefilter("error")
         est = ClusteredMTA(random_state=0).fit(bags)
     np.testing.assert_array_equal(est.clusters_.reshape(3, 3).std(axis=0), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "size", "least"), [(60, 5, 0.7), (49, 4, 0.65), (30, 1, 0.0), (51, 1, 0.0), (2, 1, 0.0)]
+)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_far_clusters_are_all_found(n_clusters, size, least, seed):
+    rng = np.random.default_rng(seed)
+    means = np.repeat(10 * rng.normal(size=(n_clusters, 20)), size, axis=0)
+    est = ClusteredMTA(random_state=0).fit([mean + rng.normal(size=(10, 20)) for mean in means])
+    assert len(np.unique(est.clusters_)) == n_clusters
+    np.testing.assert_array_equal(est.clusters_.reshape(n_clusters, size).std(axis=1), 0.0)
+    naive = est.bags_.means()
+    assert ((est.means_ - means) ** 2).sum() <= (1 - least) * ((naive - means) ** 2).sum()
+
+
+def test_far_bags_leave_the_others_their_cluster(rng):
+    bags = [rng.normal(size=(10, 20)) + 100.0 * max(0, k - 11) for k in range(15)]
+    clusters = ClusteredMTA(random_state=0).fit(bags).clusters_
+    assert len(np.unique(clusters)) == 4
+    assert len(np.unique(clusters[:12])) == 1
+    for n_clusters in (2, 3, 7, 14):
+        est = ClusteredMTA(n_clusters=n_clusters, random_state=0).fit(bags)
+        assert len(np.unique(est.clusters_)) <= n_clusters
+
+
+def test_the_number_of_clusters():
+    assert count_clusters(np.r_[1.0, 0.9, 0.3, -0.1]) == 2
+    assert count_clusters(np.ones(3)) == 3
+    assert count_clusters(np.ones(300)) == 300
+    assert count_clusters(np.r_[np.full(80, 0.97), np.full(80, 0.1)]) == 80
+    assert count_clusters(np.r_[np.ones(80), np.linspace(1.0, 0.0, 100)]) == 130
+    # Beyond 50, a gap of less than 1/2 does not count.
+    assert count_clusters(np.r_[1.0, np.full(70, 0.8), np.full(70, 0.4)]) == 1
