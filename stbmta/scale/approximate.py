@@ -8,18 +8,21 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bags import Bags
-from ..container import RNG
+from ..container import RNG, format_bytes
 from ..kernels import RBF, Kernel, Laplacian, Linear
+from ..labels import fitted_places
 from ..statistics import bag_statistics
-from .cost import Job, plan_compute
+from .cost import Job, matrix_bytes, plan_compute
 from .features import FeatureMap, RandomFourier
 from .means import MeanStatistics
 from .samplers import SklearnFeatures, is_sampler
 
 __all__ = ["ApproximationError", "approximation_error", "choose_features"]
 
-# Exact kernel values are preferred as long as they take no more than this many seconds.
+# Exact kernel values are preferred as long as they take no more than this many seconds, and matrices of all pairs of
+# bags no more than this many bytes: a fixed number, so that the memory of a machine changes no result.
 _PATIENCE = 20.0
+_MATRICES = 4e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +83,8 @@ def approximation_error(
         raise ValueError("means of points are exact; only features approximate.")
     drawn = np.sort(np.random.default_rng(rng).choice(len(bags), min(n_bags, len(bags)), replace=False))
     some = bags[drawn]
+    rows = s.means[fitted_places(s.labels, some.labels)]
     exact = bag_statistics(some, s.kernel, n_threads=n_threads).gram
-    place = {label: k for k, label in enumerate(s.labels.tolist())}
-    rows = s.means[[place[label] for label in some.labels.tolist()]]
     difference = (rows @ rows.T - exact)[np.triu_indices(len(some), 1)]
     if len(difference) == 0:
         raise ValueError("at least two bags are needed to compare inner products.")
@@ -114,8 +116,9 @@ def choose_features(
     n_bags, n_points, dim : int
     approximation : "auto", FeatureMap, int, sampler or None
         None: exact. A number: so many random Fourier features. An ``RBFSampler`` or a fitted ``Nystroem`` of
-        scikit-learn: its features. "auto": exact where it takes no longer than some seconds, 1024 random Fourier
-        features otherwise; a kernel that has none is computed exactly, with a warning where that takes long.
+        scikit-learn: its features. "auto": exact where it takes no longer than some seconds and no more than 4 GB for
+        matrices of all pairs of bags, 1024 random Fourier features otherwise; a kernel that has none is computed
+        exactly, with a warning where that takes more.
     center : array-like of shape (d,), optional
         Of the data.
     rng : {None, int, numpy.random.Generator}, default=0
@@ -145,18 +148,22 @@ def choose_features(
     common: dict[str, Any] = {"n_bags": n_bags, "n_points": n_points, "dim": dim}
     exact = plan_compute(Job(kind="kernel", **common), threads=n_threads)
     rough = plan_compute(Job(kind="features", **common), threads=n_threads)
-    if exact.seconds <= max(_PATIENCE, rough.seconds):
-        return None, f"exact: about {exact.seconds:.2g} s"
+    price = f"about {exact.seconds:.2g} s"
+    matrices = matrix_bytes(n_bags)
+    if matrices > _MATRICES:
+        price += f" and {format_bytes(int(matrices))} for all pairs of bags"
+    elif exact.seconds <= max(_PATIENCE, rough.seconds):
+        return None, f"exact: {price}"
     if not isinstance(kernel, (RBF, Laplacian)):
-        reason = f"exact: about {exact.seconds:.2g} s; {kernel!r} has no random Fourier features"
+        reason = f"exact: {price}; {kernel!r} has no random Fourier features"
         warnings.warn(
-            f"{reason}. stbmta.scale.features.Nystroem.draw(kernel, sample) would be faster.", stacklevel=2
+            f"{reason}. stbmta.scale.features.Nystroem.draw(kernel, sample) would take less.", stacklevel=2
         )
         return None, reason
     features = _fourier(kernel, dim, 1024, center, rng)
     return features, (
         f"{features.n_features} random Fourier features: about {rough.seconds:.2g} s, "
-        f"exact kernel values would take {exact.seconds:.2g} s"
+        f"exact kernel values would take {price}"
     )
 
 

@@ -27,8 +27,9 @@ import numpy as np
 from ..container import format_bytes
 from ..threads import available_threads
 from . import distributed_linear, distributed_sums
+from .shuffle import shuffle_tasks
 
-__all__ = ["Job", "Phase", "Plan", "Rates", "measure_rates", "plan_compute"]
+__all__ = ["Job", "Phase", "Plan", "Rates", "matrix_bytes", "measure_rates", "plan_compute"]
 
 Kind = Literal["linear", "kernel", "features"]
 
@@ -41,6 +42,8 @@ TASK_OVERHEAD = 0.003
 BAG_BYTES = 350
 # Bytes of a part of a stream.
 PART_BYTES = 2**28
+# B x B numbers that an estimate of the usual kind holds at a time: statistics, distances, tests, weights.
+_MATRICES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +116,7 @@ class Plan:
     moved : float
         Bytes that go between machines.
     tasks : int
-        On a cluster; 0 on one machine.
+        On a cluster, at most; 0 on one machine.
     workers, threads : int
         Machines, and cores of each.
     """
@@ -167,6 +170,17 @@ class Plan:
         return "\n".join(lines)
 
 
+def matrix_bytes(n_bags: float) -> float:
+    """Return the bytes of matrices of all pairs of bags that an estimate of the usual kind holds at a time.
+
+    Examples
+    --------
+    >>> matrix_bytes(10_000) / 1e9
+    3.2
+    """
+    return 8.0 * _MATRICES * float(n_bags) ** 2
+
+
 def plan_compute(
     job: Job, *, workers: int = 1, threads: int | None = None, rates: Rates | None = None
 ) -> Plan:
@@ -193,13 +207,15 @@ def plan_compute(
     threads = available_threads() if threads is None else threads
     cores = workers * threads
     B, n, d = job.n_bags, job.n_points, job.dim
+    n_parts = max(1, int(8 * n * d / PART_BYTES))
     if job.kind == "kernel":
         operations = [("kernel values", n * (n + 1) / 2 * (EXP_OPERATIONS + d), rates.kernel * cores)]
         table = kept = 8 * n * d
-        blocks = -(-int(n) // distributed_sums.block_rows(int(n), int(d), cores))
-        tasks = blocks * (blocks + 1) // 2
-        moved = workers * table + 8 * B * B
-        memory = 4 * table + 4 * 8 * B * B
+        # A stream takes the most: its rows are sorted into blocks, by workers that pass them on twice.
+        blocks = distributed_sums.most_blocks(int(n), int(B), int(d), cores)
+        tasks = blocks * (blocks + 1) // 2 + shuffle_tasks(n_parts, blocks)
+        moved = (workers + 2) * table + 8 * B * B
+        memory = 4 * table + matrix_bytes(B)
     else:
         width = d if job.kind == "linear" else job.n_features
         table = 8 * B * width
@@ -216,7 +232,7 @@ def plan_compute(
         ]
         kept = 1.5 * table  # in double and in single precision
         comparison = distributed_linear.Layout.of(int(B), int(width), cores)
-        tasks = max(1, int(8 * n * d / PART_BYTES)) + comparison.n_tasks
+        tasks = n_parts + comparison.n_tasks
         moved = workers * kept + 2 * table
         memory = 2.5 * table + BAG_BYTES * B  # means, panels in single precision, averages
     phases = [Phase(name=name, operations=count, seconds=count / rate) for name, count, rate in operations]

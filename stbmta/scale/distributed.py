@@ -18,7 +18,7 @@ import numpy.typing as npt
 from .readers import Once, Partition, Rows, frame_blocks
 from .stream import BagStream
 
-__all__ = ["cluster_threads", "map_parts", "ordered_results", "release", "results", "send", "submit_part"]
+__all__ = ["cluster_threads", "map_parts", "ordered_results", "release", "send", "submit_part"]
 
 Array = npt.NDArray[Any]
 
@@ -63,19 +63,6 @@ def ordered_results(client: Any, tasks: Iterable[Callable[[], Any]]) -> Generato
             yield _result(client, window.popleft())
     finally:
         release(window)
-
-
-def results(client: Any, futures: Iterable[Any]) -> Generator[Any, None, None]:
-    """Yield the results of tasks that are under way, in order; cancel the rest when the caller stops early."""
-    everything = list(futures)
-    try:
-        yield from ordered_results(client, [partial(_given, future) for future in everything])
-    finally:
-        release(everything)
-
-
-def _given(future: Any) -> Any:
-    return future
 
 
 def release(futures: Iterable[Any]) -> None:

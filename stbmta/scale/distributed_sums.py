@@ -18,18 +18,27 @@ import numpy.typing as npt
 from ..blocks import Extent, Side, Tile, choose_tile, matrix_block, tile_block
 from ..kernels import Kernel, Precomputed
 from ..progress import progress_bar
+from ..sums import longest_piece
 from .distributed import MOST_NUMBERS, cluster_threads, ordered_results, release, send
 
-__all__ = ["RemoteSide", "block_rows", "cut_blocks", "run_rectangles", "run_remotely", "send_blocks"]
+__all__ = [
+    "RemoteSide",
+    "block_rows",
+    "cut_blocks",
+    "most_blocks",
+    "run_rectangles",
+    "run_remotely",
+    "send_blocks",
+]
 
 Array = npt.NDArray[Any]
 Work = Tile | Precomputed
 Scatter = Callable[[Array, Array, int, int], None]
 
-# Points of a block at most, some tenths of a second of kernel values a task, unless there would be more blocks than
-# this: a task takes two, so tasks stay bounded in number. Pieces of a block at most, to keep tables small.
+# Points that a block should have at most, some tenths of a second of kernel values a task, unless there would be more
+# blocks than this: a task takes two, so tasks stay bounded in number. Pieces of a block at most, to keep tables small.
 MOST_POINTS = 20_000
-MOST_BLOCKS = 400
+MOST_BLOCKS = 300
 MOST_PIECES = 1000
 # Tasks for each thread of the cluster at least, so that all end together.
 _TASKS_A_THREAD = 16
@@ -64,15 +73,31 @@ def block_rows(n_points: int, dim: int, threads: int) -> int:
     Examples
     --------
     >>> [block_rows(n, 12, threads=2) for n in (800, 600_000, 10**8)]
-    [100, 20000, 250000]
+    [100, 20000, 333334]
     """
     wanted = math.ceil(math.sqrt(2 * _TASKS_A_THREAD * max(1, threads)))
     small = min(MOST_POINTS, MOST_NUMBERS // dim, -(-n_points // wanted))
     return max(1, small, -(-n_points // MOST_BLOCKS))
 
 
+def most_blocks(n_points: int, n_bags: int, dim: int, threads: int) -> int:
+    """Return how many blocks there are at most, whatever the sizes of the bags, where large bags come first.
+
+    Examples
+    --------
+    >>> most_blocks(8_000_000, 800, 12, threads=2)
+    403
+    """
+    n_pieces = n_bags + n_points // max(1, longest_piece(dim))
+    wanted = -(-n_points // block_rows(n_points, dim, threads))
+    # Half a block too much makes two of three quarters; many small pieces make a block of their own.
+    return 4 * wanted // 3 + n_pieces // MOST_PIECES + 1
+
+
 def cut_blocks(pieces: Array, bag: Array, rows: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Cut pieces into blocks of about `rows` points and not too many pieces, and blocks into groups of whole bags.
+
+    The blocks of a group are as equal as whole pieces allow: a small rest would cost as many tasks as a full block.
 
     Examples
     --------
@@ -80,6 +105,9 @@ def cut_blocks(pieces: Array, bag: Array, rows: int) -> tuple[list[tuple[int, in
     ([(0, 1), (1, 2), (2, 4)], [(0, 2), (2, 3)])
     """
     starts = np.flatnonzero(np.r_[True, np.diff(bag) != 0, True])
+    middles = (
+        pieces[:-1] / 2 + pieces[1:] / 2
+    )  # as many lie below a row as pieces start up to its nearest start
     blocks: list[tuple[int, int]] = []
     groups: list[tuple[int, int]] = []
     start = 0
@@ -88,11 +116,13 @@ def cut_blocks(pieces: Array, bag: Array, rows: int) -> tuple[list[tuple[int, in
         if size < rows and stop - start < MOST_PIECES and stop != len(bag):
             continue
         first = len(blocks)
+        left = math.floor(size / rows + 0.5)
         while start < stop:
-            end = int(np.searchsorted(pieces, pieces[start] + rows, side="right")) - 1
+            goal = pieces[start] + (pieces[stop] - pieces[start]) / max(1, left)
+            end = int(np.searchsorted(middles, goal))
             end = min(max(end, start + 1), start + MOST_PIECES, stop)
             blocks.append((start, end))
-            start = end
+            start, left = end, left - 1
         groups.append((first, len(blocks)))
     return blocks, groups
 

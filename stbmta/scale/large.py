@@ -21,9 +21,11 @@ from ..memory import available_memory, memory_limit, require_memory
 from ..statistics import BagStatistics, bag_statistics
 from ..theory import theorems
 from .approximate import choose_features
+from .cost import matrix_bytes
 from .features import FeatureMap
 from .means import MeanStatistics, mean_statistics, row_blocks
 from .sample import Shape, first_point, source_shape
+from .shuffle import MOST_PARTS
 from .stream import BagStream
 
 __all__ = [
@@ -40,10 +42,10 @@ __all__ = [
 
 Array = npt.NDArray[np.float64]
 
-# B x B numbers that an estimate of the usual kind holds at a time: statistics, distances, tests, weights.
-_MATRICES = 4
 # Copies of the points that kernel values need: in order, as rows, as columns.
 _COPIES = 3.5
+# Bytes that are held here for each bag of a part on a cluster: label, size, where its rows go.
+_PLACE_BYTES = 200
 
 
 @dataclass(frozen=True)
@@ -157,9 +159,14 @@ class LargeEstimate:
 
 
 def exact_memory(n_bags: int, n_points: int, dim: int, kernel: Kernel) -> float:
-    """Return how many bytes an estimate from statistics of all pairs of bags takes beyond its input."""
+    """Return how many bytes an estimate from statistics of all pairs of bags takes beyond its input.
+
+    Without points, they stay on a cluster, which tells what is in each part.
+    """
+    if n_points == 0:
+        return matrix_bytes(n_bags) + _PLACE_BYTES * MOST_PARTS * n_bags
     points = 3.0 * n_bags if isinstance(kernel, Linear) else _COPIES * n_points
-    return 8.0 * (_MATRICES * float(n_bags) ** 2 + points * dim)
+    return matrix_bytes(n_bags) + 8.0 * points * dim
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,16 @@
 The parts are read where they are and sorted by bag. What the caller learns of them is small: labels, sizes, a number
 for the contents of each bag, and how far the points reach. From that it decides the order of the bags, as on one
 machine, and which block each belongs to; the workers put the blocks together and compute with them.
+
+Many parts are first sorted into few, bag by bag. Then a block takes a piece of each, in few runs of rows: tasks are
+bounded in number, and what the caller holds does not grow with the number of points.
 """
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,15 +22,19 @@ from ..blocks import Extent, Side, choose_tile
 from ..inputs import as_labels
 from ..jit import moments, packing
 from ..kernels import Kernel, Precomputed
+from ..rounding import too_close
 from ..statistics import BagStatistics, require_matrices, statistics_from_sums
 from ..sums import content_prints, longest_piece, order_by_contents
-from .distributed import cluster_threads, release, results, submit_part
+from .distributed import cluster_threads, ordered_results, release, submit_part
 from .distributed_sums import RemoteSide, block_rows, cut_blocks, run_rectangles
-from .stream import BagStream, label_list
+from .stream import BagStream, Blocks, label_list
 
-__all__ = ["stream_statistics"]
+__all__ = ["MOST_PARTS", "shuffle_tasks", "stream_statistics"]
 
 Array = npt.NDArray[Any]
+
+# Sorted parts that blocks are made from at most: a task for each piece, and a few numbers a bag of each part here.
+MOST_PARTS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,34 +79,55 @@ def stream_statistics(
     if isinstance(kernel, Precomputed) and not callable(kernel.values):
         raise ValueError("rows of a stream have no place in a precomputed matrix; give a function.")
     threads = cluster_threads(client)  # or an error that says what is no cluster
-    parts = [submit_part(client, _sort, part, stream.columns) for part in stream.parts]
-    try:
-        indexes = list(results(client, [client.submit(_index, part, pure=False) for part in parts]))
-        labels, sizes, prints, places = _merge(indexes)
-        require_matrices(f"{len(sizes)} bags of {sizes.sum()} points", float(len(sizes)) ** 2)
-        dim = max(len(index.low) for index in indexes)  # 0 in a part without rows
-        order = order_by_contents(sizes, prints)
-        offsets = np.r_[0, np.cumsum(sizes[order])]
-        side = Side.cut(np.empty((0, dim)), np.empty(0), offsets, np.arange(len(sizes)), longest_piece(dim))
-        blocks, groups = cut_blocks(side.pieces, side.bag, block_rows(int(offsets[-1]), dim, threads))
-        # A bag that is longer than a block has its rows cut among several.
-        rows = np.array([side.pieces[b] for _, b in blocks])
-        points = _assemble_blocks(client, parts, indexes, places, np.argsort(order), offsets, rows)
-    finally:
-        release(parts)  # the workers keep them until the blocks are made
-    remote = RemoteSide(side.pieces, side.bag, blocks, groups, points)
-    try:
-        work: Any = kernel
-        if not isinstance(kernel, Precomputed):
-            work = choose_tile(kernel, _extent(client, indexes, points), np.dtype(dtype))
-        sums = _sums(client, remote, work, len(sizes))
+    with _released_after() as points:
+        with _released_after() as parts:  # the workers keep them until the blocks are made
+            indexes = _sort_parts(client, stream, parts)
+            labels, sizes, prints, places = _merge(indexes)
+            require_matrices(f"{len(sizes)} bags of {sizes.sum()} points", float(len(sizes)) ** 2)
+            dim = max(len(index.low) for index in indexes)  # 0 in a part without rows
+            order = order_by_contents(sizes, prints)
+            offsets = np.r_[0, np.cumsum(sizes[order])]
+            bags = np.arange(len(sizes))
+            side = Side.cut(np.empty((0, dim)), np.empty(0), offsets, bags, longest_piece(dim))
+            blocks, groups = cut_blocks(side.pieces, side.bag, block_rows(int(offsets[-1]), dim, threads))
+            # A bag that is longer than a block has its rows cut among several.
+            ends = np.array([side.pieces[b] for _, b in blocks])
+            runs = _Runs.find(indexes, places, offsets[np.argsort(order)], ends)
+            extent = _make_blocks(client, parts, runs.split(ends), _center(indexes), points)
+        remote = RemoteSide(side.pieces, side.bag, blocks, groups, points)
         diagonals = _diagonals(client, remote, kernel)
+        diagonal = np.add.reduceat(diagonals, np.searchsorted(side.bag, bags))[np.argsort(order)]
+
+        def statistics(precision: np.dtype[Any]) -> BagStatistics:
+            work = kernel if isinstance(kernel, Precomputed) else choose_tile(kernel, extent, precision)
+            sums = _sums(client, remote, work, len(sizes))
+            return statistics_from_sums(sums, diagonal, order, sizes, as_labels(labels), kernel, dim)
+
+        s, single = statistics(np.dtype(dtype)), np.dtype(dtype) == np.float32
+        again = single and not isinstance(kernel, Precomputed) and too_close(s, dtype).any()
+        return statistics(np.dtype(np.float64)) if again else s
+
+
+def shuffle_tasks(n_parts: int, n_blocks: int) -> int:
+    """Return how many tasks it takes at most to sort parts into blocks, and to find how far their points reach.
+
+    Examples
+    --------
+    >>> [shuffle_tasks(n, 400) for n in (1, 1000, 10_000)]
+    [1603, 15064, 24064]
+    """
+    few = min(n_parts, MOST_PARTS)
+    return n_parts + 2 * few + (few + 3) * n_blocks
+
+
+@contextmanager
+def _released_after() -> Iterator[list[Any]]:
+    """Give a list for futures that are released in the end, also of an error."""
+    futures: list[Any] = []
+    try:
+        yield futures
     finally:
-        release(points)
-    diagonal = np.add.reduceat(diagonals, np.searchsorted(side.bag, np.arange(len(sizes))))
-    return statistics_from_sums(
-        sums, diagonal[np.argsort(order)], order, sizes, as_labels(labels), kernel, dim
-    )
+        release(futures)
 
 
 def _sums(client: Any, side: RemoteSide, work: Any, n_bags: int) -> Array:
@@ -110,6 +142,22 @@ def _sums(client: Any, side: RemoteSide, work: Any, n_bags: int) -> Array:
     return sums
 
 
+def _sort_parts(client: Any, stream: BagStream, parts: list[Any]) -> list[_Index]:
+    """Sort the parts of a stream into few, which are added to `parts`; return what is in them."""
+    few = min(MOST_PARTS, len(stream.parts))
+    cuts = (np.arange(few + 1) * len(stream.parts) // few).tolist()
+    gather = partial(_gather, client, parts, stream.columns)
+    tasks = (partial(gather, stream.parts[a:b]) for a, b in pairwise(cuts))
+    return list(ordered_results(client, tasks))
+
+
+def _gather(client: Any, parts: list[Any], columns: tuple[str, ...] | None, some: Sequence[Blocks]) -> Any:
+    """Submit the tasks that sort some parts of the stream into one; return the future of what the caller learns."""
+    found = [submit_part(client, _sort, part, columns) for part in some]
+    parts.append(found[0] if len(found) == 1 else client.submit(_join, found, pure=False))
+    return client.submit(_index, parts[-1], pure=False)
+
+
 def _sort(part: Any, columns: tuple[str, ...] | None) -> _SortedPart:
     try:
         bags = BagStream([part], columns).to_bags()
@@ -118,6 +166,25 @@ def _sort(part: Any, columns: tuple[str, ...] | None) -> _SortedPart:
             raise
         return _SortedPart(np.empty((0, 0)), np.zeros(1, np.int64), [])
     return _SortedPart(np.ascontiguousarray(bags.data), bags.offsets, label_list(bags.labels))
+
+
+def _join(parts: list[_SortedPart]) -> _SortedPart:
+    """Sort the rows of several parts together; rows of a bag stay in the order of the parts."""
+    held = [part for part in parts if part.labels]
+    if not held:
+        return parts[0]
+    labels, places = _number([part.labels for part in held])
+    sizes = [np.diff(part.offsets) for part in held]
+    rows = np.concatenate([np.repeat(*some) for some in zip(places, sizes, strict=True)])
+    points = np.concatenate([part.points for part in held])[np.argsort(rows, kind="stable")]
+    return _SortedPart(points, np.r_[0, np.cumsum(np.bincount(rows))], labels)
+
+
+def _number(labels: list[list[Any]]) -> tuple[list[Any], list[npt.NDArray[np.int64]]]:
+    """Number the bags of all parts by first appearance; return their labels, and the numbers of each part's bags."""
+    numbers: dict[Any, int] = {}
+    places = [np.array([numbers.setdefault(x, len(numbers)) for x in some], np.int64) for some in labels]
+    return list(numbers), places
 
 
 def _index(part: _SortedPart) -> _Index:
@@ -132,70 +199,101 @@ def _index(part: _SortedPart) -> _Index:
 
 def _merge(
     indexes: list[_Index],
-) -> tuple[list[Any], npt.NDArray[np.int64], npt.NDArray[np.uint64], list[Array]]:
+) -> tuple[list[Any], npt.NDArray[np.int64], npt.NDArray[np.uint64], list[npt.NDArray[np.int64]]]:
     """Number the bags of all parts by first appearance; add up sizes, continue the numbers for contents."""
-    numbers: dict[Any, int] = {}
-    places = [
-        np.array([numbers.setdefault(x, len(numbers)) for x in index.labels], np.int64) for index in indexes
-    ]
-    if not numbers:
+    labels, places = _number([index.labels for index in indexes])
+    if not labels:
         raise ValueError("there are no bags: the stream has 0 rows.")
-    sizes, prints = np.zeros(len(numbers), np.int64), np.zeros(len(numbers), np.uint64)
+    sizes, prints = np.zeros(len(labels), np.int64), np.zeros(len(labels), np.uint64)
     for index, place in zip(indexes, places, strict=True):
         prints[place] = moments.append_prints(prints[place], index.prints, index.sizes)
         sizes[place] += index.sizes
-    return list(numbers), sizes, prints, places
+    return labels, sizes, prints, places
 
 
-def _assemble_blocks(
-    client: Any,
-    parts: list[Any],
-    indexes: list[_Index],
-    places: list[Array],
-    rank: Array,
-    offsets: Array,
-    block_ends: Array,
-) -> list[Any]:
-    """Submit the tasks that put the points of each block together."""
-    filled = np.zeros(len(rank), np.int64)  # rows of each bag that earlier parts hold
-    pieces: list[list[Any]] = [[] for _ in block_ends]
-    goals: list[list[Array]] = [[] for _ in block_ends]
-    starts = np.r_[0, block_ends[:-1]]
-    for part, index, place in zip(parts, indexes, places, strict=True):
-        # Where each row of the part goes: to its bag's place in the order, behind the rows of earlier parts.
-        first = offsets[:-1][rank[place]] + filled[place]
-        within = np.arange(index.sizes.sum()) - np.repeat(np.cumsum(index.sizes) - index.sizes, index.sizes)
-        goal = np.repeat(first, index.sizes) + within
-        filled[place] += index.sizes
-        block_of = np.searchsorted(block_ends, goal, side="right")
-        by_block = np.argsort(block_of, kind="stable")
-        present, first_rows = np.unique(block_of[by_block], return_index=True)
-        for k, rows in zip(present.tolist(), np.split(by_block, first_rows)[1:], strict=True):
-            pieces[k].append(client.submit(_take, part, rows, pure=False))
-            goals[k].append(goal[rows] - starts[k])
-    return [
-        client.submit(_put_together, found, np.concatenate(where), pure=False)
-        for found, where in zip(pieces, goals, strict=True)
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Rows that lie together in a part and come together to a block, in the order of their goals."""
+
+    part: npt.NDArray[np.int64]
+    row: npt.NDArray[np.int64]  # the first, in its part
+    goal: npt.NDArray[np.int64]  # where it goes, in the order of the bags
+    length: npt.NDArray[np.int64]
+
+    @classmethod
+    def find(cls, indexes: list[_Index], places: list[Array], first: Array, ends: Array) -> "_Runs":
+        """Find where the rows of each bag of each part go: to their bag's place, behind the rows of earlier parts.
+
+        Parameters
+        ----------
+        indexes, places
+            What is in the parts, and the number of each bag.
+        first : int64 array
+            Where each bag goes.
+        ends : int64 array
+            Where blocks end; a run that goes to several is cut.
+        """
+        filled = first.copy()
+        found = []
+        for number, (index, place) in enumerate(zip(indexes, places, strict=True)):
+            rows = np.cumsum(index.sizes) - index.sizes
+            found.append(np.array([np.full_like(place, number), rows, filled[place]]))
+            filled[place] += index.sizes
+        part, row, goal = np.concatenate(found, axis=1)
+        order = np.argsort(goal)
+        goals = np.union1d(goal, ends[:-1])
+        run = order[np.searchsorted(goal, goals, side="right", sorter=order) - 1]
+        return cls(part[run], row[run] + goals - goal[run], goals, np.diff(np.r_[goals, ends[-1]]))
+
+    def split(self, ends: Array) -> Iterator["_Runs"]:
+        """Give the runs of each block, with goals in the block."""
+        starts: Array = np.concatenate([[0], ends])
+        cuts = np.searchsorted(self.goal, starts).tolist()
+        for a, b in pairwise(cuts):
+            goal = self.goal[a:b] - self.goal[a]
+            yield _Runs(self.part[a:b], self.row[a:b], goal, self.length[a:b])
+
+
+def _make_blocks(
+    client: Any, parts: list[Any], blocks: Iterator[_Runs], center: Array, points: list[Any]
+) -> Extent:
+    """Put blocks together, which are added to `points`; return how far they reach, as :meth:`Extent.of` does."""
+    submit = partial(_submit_block, client, parts, points, center)
+    reaches = list(ordered_results(client, (partial(submit, runs) for runs in blocks)))
+    return Extent(center, *np.max(reaches, axis=0).tolist())
+
+
+def _submit_block(client: Any, parts: list[Any], points: list[Any], center: Array, runs: _Runs) -> Any:
+    """Submit the tasks that put the points of a block together; return the future of how far they reach."""
+    some = [np.flatnonzero(runs.part == k) for k in np.unique(runs.part)]
+    pieces = [
+        client.submit(_take, parts[runs.part[k[0]]], runs.row[k], runs.length[k], pure=False) for k in some
     ]
+    k = np.concatenate(some)
+    points.append(client.submit(_put_together, pieces, runs.goal[k], runs.length[k], pure=False))
+    return client.submit(_reach, points[-1], center, pure=False)
 
 
-def _take(part: _SortedPart, rows: Array) -> Array:
-    return part.points[rows]
+def _take(part: _SortedPart, first: Array, length: Array) -> Array:
+    return part.points[_rows(first, length)]
 
 
-def _put_together(pieces: list[Array], goal: Array) -> Array:
-    points = np.empty((len(goal), pieces[0].shape[1]))
-    points[goal] = np.concatenate(pieces)
+def _put_together(pieces: list[Array], goal: Array, length: Array) -> Array:
+    points = np.empty((length.sum(), pieces[0].shape[1]))
+    points[_rows(goal, length)] = np.concatenate(pieces)
     return points
 
 
-def _extent(client: Any, indexes: list[_Index], points: list[Any]) -> Extent:
-    """Find how far the points reach, as :meth:`Extent.of` does where they are together."""
+def _rows(first: Array, length: Array) -> Array:
+    """Return the rows of runs, given where they start."""
+    return np.arange(length.sum()) + np.repeat(first - (np.cumsum(length) - length), length)
+
+
+def _center(indexes: list[_Index]) -> Array:
+    """Return the middle of the range of each column, as :func:`stbmta.blocks.data_center` does."""
     held = [index for index in indexes if index.labels]
     low, high = np.min([i.low for i in held], axis=0), np.max([i.high for i in held], axis=0)
-    center = low / 2 + high / 2
-    reaches = results(client, [client.submit(_reach, block, center, pure=False) for block in points])
-    return Extent(center, *(float(reach) for reach in np.max(list(reaches), axis=0)))
+    return np.asarray(low / 2 + high / 2)
 
 
 def _reach(points: Array, center: Array) -> tuple[float, float]:
@@ -204,11 +302,11 @@ def _reach(points: Array, center: Array) -> tuple[float, float]:
 
 def _diagonals(client: Any, side: RemoteSide, kernel: Kernel) -> Array:
     """Return the sum of k(x, x) over each piece."""
-    tasks = [
-        client.submit(_diagonal, points, kernel, side.pieces[a:b] - side.pieces[a], pure=False)
+    tasks = (
+        partial(client.submit, _diagonal, points, kernel, side.pieces[a:b] - side.pieces[a], pure=False)
         for points, (a, b) in zip(side.points, side.blocks, strict=True)
-    ]
-    return np.concatenate(list(results(client, tasks)))
+    )
+    return np.concatenate(list(ordered_results(client, tasks)))
 
 
 def _diagonal(points: Array, kernel: Kernel, pieces: Array) -> Array:

@@ -23,11 +23,12 @@ from stbmta import (
     cross_statistics,
     sums,
 )
+from stbmta.blocks import Side
 from stbmta.linear import NeighborTest, neighbor_averages
-from stbmta.scale import distributed_linear
+from stbmta.scale import cost, distributed_linear, distributed_sums, shuffle
 from stbmta.scale.distributed import ordered_results
 from stbmta.scale.distributed_linear import Layout
-from stbmta.scale.distributed_sums import block_rows, cut_blocks
+from stbmta.scale.distributed_sums import block_rows, cut_blocks, most_blocks
 from stbmta.scale.features import RandomFourier
 from stbmta.scale.means import mean_statistics
 from stbmta.scale.readers import Partition
@@ -127,12 +128,21 @@ def nothing_is_read_here(monkeypatch):
 
 @pytest.mark.parametrize("kernel", KERNELS[:4], ids=["rbf", "rbf narrow", "laplacian", "polynomial"])
 @pytest.mark.usefixtures("nothing_is_read_here")
-def test_streams_are_compared_without_collecting_them(client, frame, kernel):
+def test_streams_are_compared_without_collecting_them(client, frame, kernel, monkeypatch):
+    monkeypatch.setattr(shuffle, "MOST_PARTS", 3)  # of five: one alone, twice two together
     expected = bag_statistics(Bags.from_frame(frame, by="who"), kernel)
     found = bag_statistics(dask_stream(frame, 5), kernel, client=client)
     np.testing.assert_array_equal(found.gram, expected.gram)
     np.testing.assert_array_equal(found.scatter, expected.scatter)
     assert found.labels.tolist() == expected.labels.tolist()
+
+
+@pytest.mark.parametrize("width", [3.0, 300.0])
+def test_streams_in_single_precision_have_the_same_bits(client, frame, width):
+    """Also where values are computed in double precision after all."""
+    expected = bag_statistics(Bags.from_frame(frame, by="who"), RBF(width), dtype="float32")
+    found = bag_statistics(dask_stream(frame, 2), RBF(width), dtype="float32", client=client)
+    np.testing.assert_array_equal(found.gram, expected.gram)
 
 
 @pytest.mark.usefixtures("nothing_is_read_here")
@@ -163,7 +173,10 @@ def test_estimators_read_no_partition_here(client, frame):
     assert there.approximation_error(stream).deviation < 0.1
 
 
-def test_parquet_parts_are_read_where_the_work_is(client, frame, tmp_path):
+@pytest.mark.parametrize("together", [False, True], ids=["each part alone", "several parts together"])
+def test_parquet_parts_are_read_where_the_work_is(client, frame, together, tmp_path, monkeypatch):
+    if together:
+        monkeypatch.setattr(shuffle, "MOST_PARTS", 3)
     for k in range(4):
         frame[k * 700 : (k + 1) * 700 if k < 3 else None].to_parquet(tmp_path / f"{k}.parquet")
     for name in ("+", "9"):  # parts without rows, the first and the last, do no harm
@@ -238,7 +251,7 @@ def test_tasks_and_blocks_are_of_bounded_number_on_every_machine():
         assert layout.block < n_bags + 32  # what is empty is no task
     assert 32 % distributed_linear.WIDTH == 0
     for n_points in (1, 800, 10**7, 10**9):
-        assert -(-n_points // block_rows(n_points, 1000, threads=1600)) <= 400
+        assert most_blocks(n_points, 1, 12, threads=1600) <= 402 + n_points / 4e6  # pieces of 4096 points
 
 
 def test_blocks_that_were_packed_for_other_vectors_are_packed_again(rng):
@@ -311,6 +324,40 @@ def test_arrays_go_to_workers_in_small_messages(client, frame, monkeypatch):
     np.testing.assert_array_equal(there.means, here.means)
     assert there.labels.tolist() == here.labels.tolist()
     assert 2000 < max(sizes) <= 8 * 500
+
+
+def test_rows_are_sorted_into_blocks_by_few_tasks_a_few_at_a_time(client, frame, monkeypatch):
+    """Of many parts: a task for each piece of a few sorted ones, told of runs of rows and not of each row."""
+    monkeypatch.setattr("stbmta.scale.distributed_sums.MOST_POINTS", 200)
+    monkeypatch.setattr("stbmta.scale.distributed._AHEAD", 1)
+    monkeypatch.setattr(shuffle, "MOST_PARTS", 4)
+    rows, reaches, n_tasks, told, waiting = frame[["a", "b", "c"]].to_numpy(), [], 0, 0, 0
+    submit, who = client.submit, np.array(frame["who"], dtype="U3")
+
+    def watched(function, *arguments, **options):
+        nonlocal n_tasks, told, waiting
+        future = submit(function, *arguments, **options)
+        if function in (shuffle._take, shuffle._put_together):
+            told += sum(x.nbytes for x in arguments if isinstance(x, np.ndarray))
+        if function is shuffle._reach:
+            reaches.append(future)
+            waiting = max(waiting, sum(not some.done() for some in reaches))
+        n_tasks += function is not distributed_sums._table
+        return future
+
+    monkeypatch.setattr(client, "submit", watched)
+    parts = [
+        part
+        for k in range(0, 3000, 100)
+        for part in BagStream.from_arrays(rows[k : k + 100], who[k : k + 100]).parts
+    ]
+    found = bag_statistics(BagStream(parts), RBF(1.0), client=client)
+    np.testing.assert_array_equal(found.gram, bag_statistics(Bags.from_frame(frame, by="who"), RBF(1.0)).gram)
+    n_blocks = len(reaches)
+    assert n_blocks >= 8
+    assert waiting <= 3  # blocks under way: one a thread, and the one that is submitted
+    assert n_tasks <= shuffle.shuffle_tasks(len(parts), n_blocks)
+    assert told < 8 * len(rows)  # one number a row would be more
 
 
 def number_of_tasks(dask_scheduler):
@@ -410,3 +457,25 @@ def test_blocks_are_of_whole_pieces_and_groups_of_whole_bags():
     assert blocks == [(0, 1), (1, 2), (2, 5), (5, 6)]
     assert groups == [(0, 2), (2, 4)]
     assert sums.PIECE == 4096
+
+
+@pytest.mark.parametrize("size", [1, 50, 8000, 10_500, 25_000, 40_001, 300_000])
+@pytest.mark.parametrize("n_points", [90_000, 8_000_000])
+def test_blocks_are_balanced_and_as_many_as_planned(n_points, size):
+    """A small rest of a bag costs as many tasks as a full block."""
+    n_bags = -(-n_points // size)
+    offsets = np.arange(n_bags + 1) * size
+    side = Side.cut(np.empty((0, 12)), np.empty(0), offsets, np.arange(n_bags), sums.longest_piece(12))
+    rows = block_rows(int(offsets[-1]), 12, threads=2)
+    blocks, _ = cut_blocks(side.pieces, side.bag, rows)
+    sizes = np.array([side.pieces[b] - side.pieces[a] for a, b in blocks])
+    assert sizes.sum() == offsets[-1]
+    assert sizes.max() <= 1.5 * rows + sums.PIECE
+    if size > 1:  # of bags of one point a block has so many, whatever the points
+        assert sizes[:-1].min() >= 0.75 * rows - sums.PIECE
+    assert len(blocks) <= most_blocks(int(offsets[-1]), n_bags, 12, threads=2)
+    job = cost.Job(kind="kernel", n_bags=n_bags, n_points=int(offsets[-1]), dim=12)
+    planned = cost.plan_compute(job, workers=2, threads=1).tasks
+    assert len(blocks) * (len(blocks) + 1) // 2 + shuffle.shuffle_tasks(3, len(blocks)) <= planned
+    if size > 50:  # so many bags have no room for their statistics
+        assert planned <= 110_000

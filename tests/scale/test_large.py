@@ -28,7 +28,7 @@ from stbmta import (
 from stbmta.scale import cost
 from stbmta.scale.approximate import approximation_error, choose_features
 from stbmta.scale.features import Nystroem, RandomFourier
-from stbmta.scale.large import FeatureMeans, large_statistics
+from stbmta.scale.large import FeatureMeans, exact_memory, large_statistics
 from stbmta.scale.means import mean_statistics
 from stbmta.scale.sample import stream_sample
 from stbmta.scale.stream import BagStream
@@ -290,6 +290,26 @@ def test_the_choice_follows_the_cost(kernel, n_points, chosen):
     assert (reason.startswith("1024 random Fourier features")) == chosen
 
 
+@pytest.mark.parametrize(("n_bags", "chosen"), [(10_000, False), (60_000, True)])
+def test_the_choice_follows_the_matrices_of_all_pairs(n_bags, chosen, monkeypatch):
+    """Few points, whose kernel values take a second, in so many bags that their matrices do not fit."""
+    monkeypatch.setattr("stbmta.memory.available_memory", lambda: 1)  # which changes nothing
+    options = {"approximation": "auto", "n_threads": 2}
+    features, reason = choose_features(RBF(1.0), n_bags, 2 * n_bags, 2, **options)
+    assert (features is not None) == chosen
+    assert ("and 115 GB for all pairs of bags" in reason) == chosen
+    if chosen:
+        with pytest.warns(UserWarning, match=r"115 GB for all pairs of bags; Polynomial.* would take less"):
+            assert choose_features(Polynomial(gamma=1.0), n_bags, 2 * n_bags, 2, **options)[0] is None
+
+
+def test_the_memory_of_statistics_made_elsewhere():
+    """Beside the matrices, a number for each bag of each part."""
+    assert exact_memory(1000, 0, 12, RBF(1.0)) == 32e6 + 200 * 32 * 1000
+    assert exact_memory(1000, 10**5, 12, RBF(1.0)) == 32e6 + 8 * 3.5 * 12e5
+    assert exact_memory(1000, 10**5, 12, Linear()) == 32e6 + 8 * 3 * 12e3
+
+
 def test_streams_need_numbers_as_parameters(bags):
     with pytest.raises(ValueError, match="for a stream give numbers"):
         bag_statistics(BagStream.from_bags(bags), "rbf")
@@ -346,6 +366,12 @@ def test_costs_count_what_they_should():
     plan = cost.plan_compute(job, threads=1, rates=rates)
     assert [p.operations for p in plan.phases] == [4000, 100 * 32 * (24 + 5), 6400, 1920]
     assert plan.tasks == 0
+    kernel = cost.Job(kind="kernel", n_bags=10, n_points=10**6, dim=5)
+    many = cost.plan_compute(kernel, threads=1, workers=5, rates=rates)
+    # 50 blocks of 20,000 points, or 67 of three quarters of that; one part is read, sorted and looked at
+    assert many.tasks == 67 * 68 // 2 + 3 + 4 * 67
+    assert many.moved == 7 * 8 * 5e6 + 8 * 100
+    assert many.memory == 4 * 8 * 5e6 + 32 * 100
     many = cost.plan_compute(job, threads=1, workers=5, rates=rates)
     assert many.tasks == 2  # one part to read, one block to compare
     assert many.moved == (1.5 * 5 + 2) * 10 * 64 * 8
