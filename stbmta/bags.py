@@ -14,6 +14,7 @@ import numpy.typing as npt
 from .container import RNG, BagsContainer, BagsDescription
 from .files import atomic_write
 from .inputs import (
+    UNNAMED,
     as_matrix,
     check_finite,
     check_not_empty,
@@ -24,7 +25,7 @@ from .inputs import (
     read_table,
     require_size,
 )
-from .labels import as_labels, check_labels, labels_from_arrays, labels_to_arrays
+from .labels import as_labels, check_labels, label_list, labels_from_arrays, labels_to_arrays
 
 __all__ = ["RNG", "Bags", "BagsDescription", "require_size"]
 
@@ -235,7 +236,8 @@ class Bags(BagsContainer):
             The column with the bags' labels. Needed for tables. In an NPZ file, the name of the array of
             labels; a file made by :meth:`save` needs none.
         columns : sequence of str, optional
-            The features; all other columns by default. In an NPZ file, the name of the data array.
+            The features; all other columns by default, without an index that pandas wrote (``Unnamed: 0``). In an
+            NPZ file, the name of the data array.
 
         Examples
         --------
@@ -250,7 +252,13 @@ class Bags(BagsContainer):
             return cls._read_npz(path, by, columns)
         if by is None:
             raise ValueError(f"{path.name} is a table; say which column holds the bags' labels, with by=...")
-        return cls.from_frame(read_table(path), by, columns)
+        table = read_table(path)
+        if columns is None:  # pandas wrote its index, which is no feature
+            keys = [by] if isinstance(by, str) else by
+            table = table.drop(
+                columns=[name for name in table if UNNAMED.fullmatch(str(name)) and name not in keys]
+            )
+        return cls.from_frame(table, by, columns)
 
     @classmethod
     def _read_npz(cls, path: Path, by: Any, columns: Sequence[str] | None) -> Self:
@@ -329,7 +337,7 @@ class Bags(BagsContainer):
         columns = given[0].columns if all(part.columns == given[0].columns for part in given) else None
         bags = cls.from_list(
             [bag for part in given for bag in part],
-            as_labels([label for part in given for label in part.labels.tolist()]),
+            as_labels([label for part in given for label in label_list(part.labels)]),
             columns,
         )
         rows = np.concatenate([part.rows for part in given])

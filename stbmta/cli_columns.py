@@ -10,12 +10,10 @@ import numpy.typing as npt
 
 from .bags import Bags
 from .cli_read import text_columns
-from .inputs import check_column
+from .inputs import UNNAMED, check_column
 
 __all__ = ["bags_of", "check_magnitudes", "chosen_columns", "numeric_columns"]
 
-# What a column of row numbers is called; pandas names a column without a name "Unnamed: 0".
-_UNNAMED = re.compile(r"Unnamed: \d+|")
 _INDEX = re.compile(r"(?i)index|level_0|id|rows?|row[ _]?(id|names?|numbers?)|rownames?")
 
 
@@ -183,7 +181,7 @@ def numeric_columns(
         else:
             found.append(name)
     if not found:  # what counts may be what is measured
-        found = [name for name in counters if not _UNNAMED.fullmatch(name)]
+        found = [name for name in counters if not UNNAMED.fullmatch(name)]
         counters = [name for name in counters if name not in found]
     for names, why in ((text, "not numbers"), (counters, "row numbers"), (empty, "no values")):
         if names:
@@ -200,7 +198,7 @@ def _counts_rows(column: Any, *, first: bool) -> bool:
     values = column.to_numpy()
     if values.dtype.kind not in "iu" or len(values) < 3:
         return False
-    unnamed = _UNNAMED.fullmatch(column.name)
+    unnamed = UNNAMED.fullmatch(column.name)
     if first and unnamed:
         return len(np.unique(values)) == len(values)
     in_order = values[0] in (0, 1) and bool((np.diff(values) == 1).all())

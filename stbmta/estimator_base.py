@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .bags import Bags
 from .embedding import KernelMeans
-from .inputs import describe_bag, factorize, refuse_masked
+from .inputs import factorize, refuse_masked
 from .kernels import Kernel, Precomputed
+from .labels import fitted_places
 from .report import EstimatorReport
 from .similarity import known_mse
 from .statistics import BagStatistics, bag_statistics
@@ -221,11 +222,7 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         return self._positions(labels)[codes]
 
     def _positions(self, labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        known = {label: i for i, label in enumerate(self.labels_.tolist())}
-        for i, label in enumerate(labels.tolist()):
-            if label not in known:
-                raise ValueError(f"{describe_bag(label, i)} was not fitted; there is no estimate for it.")
-        return np.array([known[label] for label in labels.tolist()], dtype=np.int64)
+        return fitted_places(self.labels_, labels)
 
 
 def _is_list_of_arrays(X: Any) -> bool:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .bags import Bags
 from .estimator_base import BagEstimator
 from .kernels import Kernel, Linear, as_kernel
+from .labels import label_list
 from .memory import available_memory, memory_limit, require_memory
 from .scale.approximate import ApproximationError, approximation_error
 from .scale.large import (
@@ -23,7 +24,7 @@ from .scale.large import (
 )
 from .scale.means import mean_statistics
 from .scale.sample import source_shape, stream_sample
-from .scale.stream import BagStream, label_list
+from .scale.stream import BagStream
 from .statistics import bag_statistics
 from .tuning_sample import require_tuning_memory, tuning_choice, tuning_memory
 

@@ -3,6 +3,7 @@
 Each error names the bag, the column, what was found and what to do.
 """
 
+import re
 from collections.abc import Hashable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from .labels import as_labels, is_missing
 
 __all__ = [
+    "UNNAMED",
     "as_labels",
     "as_matrix",
     "check_column",
@@ -34,6 +36,8 @@ FloatArray = npt.NDArray[np.floating[Any]]
 
 # Rows looked at together when searching for NaN: bounds the memory of the check.
 _ROWS_AT_ONCE = 65_536
+# What a column of row numbers is called; pandas names a column without a name "Unnamed: 0".
+UNNAMED = re.compile(r"Unnamed: \d+|")
 # Packages whose tables look like data frames, and what to do with those.
 _OTHER_FRAMES = {
     "dask": " stbmta.scale.stream.BagStream.from_dask reads it.",

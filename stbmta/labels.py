@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["as_labels", "check_labels", "is_missing", "labels_from_arrays", "labels_to_arrays"]
+__all__ = [
+    "as_labels",
+    "check_labels",
+    "fitted_places",
+    "is_missing",
+    "label_list",
+    "labels_from_arrays",
+    "labels_to_arrays",
+]
 
 Array = npt.NDArray[Any]
 
@@ -26,15 +34,28 @@ def as_labels(labels: Iterable[Hashable]) -> Array:
     """
     if isinstance(labels, np.ndarray) and labels.ndim == 1:
         return labels
-    values = list(labels)
+    values: list[Any] = list(labels)
     kinds = {type(value) for value in values}
     if len(kinds) == 1 and not isinstance(values[0], tuple):
         array = np.array(values)
+        if kinds == {int} and array.dtype.kind == "f":  # what NumPy makes of integers on both sides of 2**63
+            array = np.array(values, dtype=np.uint64 if min(values) >= 0 else object)
         if array.ndim == 1:
             return array
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
+
+
+def label_list(labels: Array) -> list[Any]:
+    """Return labels as hashable objects that make the same array again; dates stay dates of NumPy.
+
+    Examples
+    --------
+    >>> label_list(np.array(["2024-01-01"], dtype="datetime64[ns]"))
+    [np.datetime64('2024-01-01T00:00:00.000000000')]
+    """
+    return list(labels) if labels.dtype.kind in "mM" else labels.tolist()
 
 
 def check_labels(labels: Array, n_bags: int) -> None:
@@ -67,6 +88,29 @@ def is_missing(label: Any) -> bool:
     equal = label == label
     # pandas.NA answers with itself, which is neither true nor false.
     return not (isinstance(equal, (bool, np.bool_)) and equal)
+
+
+def fitted_places(fitted: Array, labels: Array) -> npt.NDArray[np.int64]:
+    """Return the place of each label among those of a fit, naming the first that is not there.
+
+    Dates are the same whatever their units.
+
+    Examples
+    --------
+    >>> dates = np.array(["2024-01-01", "2024-01-02"], dtype="datetime64[ns]")
+    >>> fitted_places(dates, np.array(["2024-01-02"], dtype="datetime64[s]"))
+    array([1])
+    """
+    known, wanted = fitted, labels
+    if known.dtype.kind == wanted.dtype.kind and known.dtype.kind in "mM":
+        unit = np.promote_types(known.dtype, wanted.dtype)
+        known, wanted = known.astype(unit), wanted.astype(unit)
+    places = {label: k for k, label in enumerate(known.tolist())}
+    for i, label in enumerate(wanted.tolist()):
+        if label not in places:
+            shown = str(labels[i]) if labels.dtype.kind in "mM" else label
+            raise ValueError(f"bag {shown!r} (index {i}) was not fitted; there is no estimate for it.")
+    return np.array([places[label] for label in wanted.tolist()], dtype=np.int64)
 
 
 def labels_to_arrays(labels: Array, name: str) -> dict[str, Array]:

@@ -51,6 +51,7 @@ def neighbors(s: BagStatistics, zeta: npt.ArrayLike) -> Neighbors:
            [1, 1, 0],
            [0, 0, 1]])
     """
+    _require_pairs(s)
     return _tests(s, s.mmd2(), s.naive_mse, _thresholds(zeta, s.naive_mse))
 
 
@@ -84,15 +85,25 @@ def gaussian_neighbors(s: BagStatistics, zeta: npt.ArrayLike, variance: float = 
            [1, 1, 0],
            [0, 0, 1]])
     """
+    _require_pairs(s)
     threshold = _thresholds(zeta, known_mse(s, variance))
     return _tests(s, s.mmd2(unbiased=False), np.zeros(len(s)), threshold)
+
+
+def _require_pairs(s: object) -> None:
+    """Refuse what does not compare all bags with all bags, and say what does without that."""
+    if not hasattr(s, "mmd2"):
+        raise TypeError(
+            f"expected the statistics that bag_statistics makes, found {type(s).__name__}. "
+            "Bags and means have their neighbors from stbmta.neighbor_averages(..., keep_neighbors=True)."
+        )
 
 
 def known_mse(s: BagStatistics, variance: float) -> npt.NDArray[np.float64]:
     r"""Return the squared error of the naive means when the variance is known, :math:`d \sigma^2 / N_i`."""
     if s.means is None:
         raise ValueError("a known variance of the coordinates needs the linear kernel.")
-    if not (np.ndim(variance) == 0 and np.isfinite(variance) and variance > 0):
+    if not (isinstance(variance, (int, float, np.number)) and np.isfinite(variance) and variance > 0):
         raise ValueError(f"variance must be a positive number, found {variance!r}.")
     return s.dim * float(variance) / s.sizes
 

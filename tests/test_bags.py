@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import stbmta
 from stbmta import Bags, KernelMeans
+from stbmta.scale.stream import BagStream
 
 from . import naive
 from .strategies import ragged
@@ -23,6 +24,24 @@ def frame():
     return pd.DataFrame(
         {"city": ["Rome", "Oslo", "Rome", "Bern"], "t": [20.0, 8.0, 24.0, 9.5], "rain": [1, 7, 2, 4]}
     )
+
+
+def test_an_index_that_pandas_wrote_is_no_feature(tmp_path):
+    frame = pd.DataFrame({"k": ["a", "a", "b"], "x": [1.0, 2.0, 5.0]})
+    frame.to_csv(tmp_path / "t.csv")
+    assert Bags.read(tmp_path / "t.csv", by="k").columns == ("x",)
+    assert Bags.read(tmp_path / "t.csv", by="k", columns=["Unnamed: 0", "x"]).dim == 2
+    assert Bags.read(tmp_path / "t.csv", by=["k", "Unnamed: 0"]).labels.tolist() == [
+        ("a", 0),
+        ("a", 1),
+        ("b", 2),
+    ]
+
+
+def test_dates_stay_dates_when_bags_are_put_together():
+    dates = np.array(["2024-01-01", "2024-01-02"], "datetime64[ns]")
+    parts = [Bags.from_list([[1.0]], labels=dates[k : k + 1]) for k in range(2)]
+    np.testing.assert_array_equal(Bags.concat(parts).labels, dates)
 
 
 def test_from_list_keeps_points_sizes_and_labels(rng):
@@ -67,6 +86,28 @@ def test_labels_of_any_kind_are_kept(groups):
     values = groups.tolist() if hasattr(groups, "tolist") else list(groups)
     assert bags.labels.tolist() == [values[0], values[1]]
     np.testing.assert_array_equal(bags.means().ravel(), [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("ids", "dtype"),
+    [
+        ([2**63 + 5, 2**63 + 6, 7], np.uint64),
+        ([2**53, 2**53 + 1, -7], np.int64),
+        ([2**63 + 5, 2**63 + 6, -7], object),
+        ([2**64 + 5, 2**64 + 6, 7], object),
+        ([1.5, 2.5, 7.0], np.float64),
+    ],
+    ids=str,
+)
+def test_large_ids_are_not_rounded(ids, dtype):
+    """NumPy makes floats of integers on both sides of 2**63."""
+    X = np.arange(3.0)[:, None]
+    for bags in (Bags.from_list(list(X), labels=ids), Bags.from_groups(X, ids)):
+        assert bags.labels.tolist() == ids
+        assert bags.labels.dtype == dtype
+    stream = BagStream.from_arrays(X, bags.labels, rows=1)
+    assert stream.to_bags() == bags
+    assert stbmta.NaiveMean().fit(bags).score(bags) == 0
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])

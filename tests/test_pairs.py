@@ -8,6 +8,7 @@ from scipy import stats
 
 import stbmta
 from stbmta import RBF, Bags, Linear, Precomputed, pair_pvalues
+from stbmta.scale.means import mean_statistics
 from stbmta.theory import dimension, gaussian, pvalues, traces
 
 METHODS = ("chi-square", "normal", "permutation", "gaussian")
@@ -18,6 +19,15 @@ def bags(rng):
     return Bags.from_list(
         [rng.normal(size=(n, 5)) + 0.3 * k for k, n in enumerate((6, 9, 4, 12))], labels=["a", "b", "c", "d"]
     )
+
+
+@pytest.mark.parametrize("find", [stbmta.neighbors, stbmta.gaussian_neighbors])
+def test_neighbors_of_means_are_found_in_tiles(find, bags):
+    for wrong in (mean_statistics(bags), bags):
+        with pytest.raises(
+            TypeError, match=r"found (Mean|Bags).*neighbor_averages\(..., keep_neighbors=True\)"
+        ):
+            find(wrong, 1.2)
 
 
 @pytest.mark.parametrize("kernel", [Linear(), RBF(2.0)])

@@ -3,6 +3,7 @@
 ==================  ==================================================================================
 `stream`            bags that come by in blocks, from files or anything else
 `readers`           where they come from: arrays, Parquet and Arrow files, CSV, Dask
+`arrow`             Parquet and Arrow files in batches, and what that takes
 `sample`            what has to be known of them before the work
 `means`             one pass over them: sizes, means and scatter, in memory O(B D)
 `features`          random Fourier features and landmarks in place of a kernel

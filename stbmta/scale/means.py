@@ -26,6 +26,7 @@ from ..threads import get_num_threads, run
 from ..vectors import centered_means, inner_products
 from .distributed import map_parts
 from .features import FeatureMap, RandomFourier, one_blas_thread
+from .readers import reading_memory
 from .stream import BagStream, Blocks, LabelCoder
 
 __all__ = ["MeanStatistics", "MeanSums", "mean_statistics", "part_sums", "row_blocks"]
@@ -234,6 +235,7 @@ def part_sums(
     """Sum one part of a stream, where `held` bytes of the limit are taken already."""
     coder = LabelCoder()
     sums: MeanSums | None = None
+    held += reading_memory(part, limit - held)
     blocks: Iterator[tuple[Array, npt.NDArray[np.int64]]] = coder.blocks(part, columns)
     by_chunk = features is not None and not isinstance(features, RandomFourier)
     if by_chunk:
@@ -312,11 +314,10 @@ class MeanSums:
         have = len(self.counts)
         if n_bags <= have:
             return
-        beside = " beside those of the parts before it" if held > self.nbytes else ""
         require_memory(
             n_bags * self._bag_bytes() + held,
             limit,
-            f"a table of at least {n_bags} means with {self.table.shape[1]} columns{beside}",
+            f"a table of at least {n_bags} means with {self.table.shape[1]} columns, with what is beside it,",
             "Use fewer features, or allow more with max_memory.",
         )
         self._resize(max(n_bags, min(have + have // 2, (limit - held) // self._bag_bytes())))

@@ -15,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bags import Bags
-from ..inputs import check_column, frame_columns
+from ..inputs import UNNAMED, check_column, frame_columns
+from ..memory import require_memory
+from .arrow import batches, least_memory
 
 __all__ = [
     "Once",
@@ -27,6 +29,7 @@ __all__ = [
     "read_bags",
     "read_csv",
     "read_dataset",
+    "reading_memory",
 ]
 
 Array = npt.NDArray[Any]
@@ -37,8 +40,6 @@ Blocks = Callable[[], Iterator[Block]]
 BLOCK = 2**22
 # Numbers of a part of bags that are in memory: what goes to a worker together.
 PART = 2**19
-# Bytes of a Parquet file that are read together, for each column.
-_BUFFER = 2**16
 _FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc"}
 
 
@@ -56,12 +57,18 @@ class Rows:
         Rows of a block; by default those of 4 MB.
     tables : tuple of arrays
         What is read, where it is in memory: a cluster is sent it by itself.
+    beside : callable, optional
+        Returns the bytes that reading takes beside the blocks, however small they are.
+    name : str
+        Of the file.
     """
 
     read: Callable[..., Iterator[Block]]
     width: int
     rows: int | None = None
     tables: tuple[Any, ...] = ()
+    beside: Callable[[], int] | None = None
+    name: str = ""
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
@@ -77,6 +84,21 @@ class Rows:
 
     def _fitting(self, nbytes: int) -> int:
         return max(1, nbytes // (8 * max(1, self.width)))
+
+
+def reading_memory(part: Blocks, limit: int) -> int:
+    """Return the bytes that reading a part takes beside its blocks, refusing more than there are."""
+    if not isinstance(part, Rows) or part.beside is None:
+        return 0
+    needed = part.beside()
+    require_memory(
+        needed,
+        limit,
+        f"reading {part.name!r}",
+        "Choose fewer columns, write the file anew (Parquet with a smaller row_group_size, Arrow without compression), "
+        "or allow more with max_memory.",
+    )
+    return needed
 
 
 # ---------------------------------------------------------------------- memory
@@ -171,8 +193,15 @@ def read_dataset(
     if columns is None:
         index = set(_index_columns(schema))
         features = [name for name in features if name not in index]
+    wanted = list(dict.fromkeys([*features, *keys]))
     parts = [
-        Rows(partial(_fragment_blocks, fragment, keys, features), len(features), rows)
+        Rows(
+            partial(_fragment_blocks, fragment, keys, features),
+            len(features),
+            rows,
+            beside=partial(least_memory, fragment, wanted),
+            name=getattr(fragment, "path", ""),
+        )
         for dataset in datasets
         for fragment in dataset.get_fragments()
     ]
@@ -204,7 +233,8 @@ def _datasets(path: Any) -> list[Any]:
             ds.dataset(
                 [str(file) for file in files if _FORMATS.get(file.suffix, "parquet") == kind],
                 format=kind,
-                partitioning="hive",
+                # Only folders below the one that was given are columns.
+                **({"partitioning": "hive", "partition_base_dir": str(each)} if each.is_dir() else {}),
             )
             for kind in sorted(kinds, reverse=True)
         ]
@@ -219,33 +249,21 @@ def _index_columns(schema: Any) -> list[str]:
 
 
 def _fragment_blocks(fragment: Any, by: list[str], features: list[str], rows: int) -> Iterator[Block]:
-    import pyarrow as pa
     import pyarrow.dataset as ds
 
     folder = ds.get_partition_keys(fragment.partition_expression)
     wanted = [name for name in dict.fromkeys([*features, *by]) if name not in folder]
-    for batch in _batches(fragment, wanted, rows):
-        # Without the notes of pandas: an index would take its columns away.
-        frame = pa.Table.from_batches([batch]).replace_schema_metadata(None).to_pandas()
-        X, groups, _ = frame_columns(frame.assign(**folder), by, features)
-        yield X, groups
+    # A loop would hold the last batch while the next one is read.
+    return map(partial(_batch_block, by, features, folder), batches(fragment, wanted, rows))
 
 
-def _batches(fragment: Any, columns: list[str], rows: int) -> Iterator[Any]:
-    """Read a file in batches, as little ahead as it can be."""
-    kind = getattr(fragment, "format", None)  # a table in memory has none
-    if kind is None or kind.default_extname != "parquet":
-        return fragment.to_batches(
-            columns=columns, batch_size=rows, batch_readahead=0, fragment_readahead=0, use_threads=False
-        )
-    import pyarrow.parquet as pq
+def _batch_block(by: list[str], features: list[str], folder: dict[str, Any], batch: Any) -> Block:
+    import pyarrow as pa
 
-    file = pq.ParquetFile(
-        fragment.filesystem.open_input_file(fragment.path), pre_buffer=False, buffer_size=_BUFFER
-    )
-    for name in columns:
-        check_column(name, file.schema_arrow.names)
-    return file.iter_batches(batch_size=rows, columns=columns, use_threads=False)
+    # Without the notes of pandas: an index would take its columns away.
+    frame = pa.Table.from_batches([batch]).replace_schema_metadata(None).to_pandas()
+    X, groups, _ = frame_columns(frame.assign(**folder), by, features)
+    return X, groups
 
 
 # ---------------------------------------------------------------------- CSV
@@ -260,17 +278,21 @@ def read_csv(
     file = str(path)
     if not Path(file).is_file():
         raise FileNotFoundError(f"there is no file {file!r}.")
-    keys, features = choose_columns(by, columns, list(pd.read_csv(file, nrows=0).columns))
-    kinds = _label_types(file, keys)
+    present = list(pd.read_csv(file, nrows=0).columns)
+    keys, features = choose_columns(by, columns, present)
+    if columns is None:  # pandas wrote its index
+        features = [name for name in features if not UNNAMED.fullmatch(name)]
+    # pandas holds the text of all columns.
+    kinds = _label_types(file, keys, max(1, BLOCK // (8 * len(present))))
     return Rows(partial(_csv_blocks, file, keys, features, kinds), len(features), rows), features
 
 
-def _label_types(file: str, keys: list[str]) -> dict[str, str]:
+def _label_types(file: str, keys: list[str], rows: int) -> dict[str, str]:
     """Find one type for all labels of a file: a block by itself may hold numbers where another holds text."""
     import pandas as pd
 
     found: dict[str, set[str]] = {key: set() for key in keys}
-    with pd.read_csv(file, usecols=keys, chunksize=BLOCK // 8) as reader:
+    with pd.read_csv(file, usecols=keys, chunksize=rows) as reader:
         for frame in reader:
             for key in keys:
                 found[key].add(frame[key].dtype.kind)

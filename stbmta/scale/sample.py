@@ -94,6 +94,11 @@ def stream_sample(stream: BagStream, labels: Sequence[Any], client: Any = None) 
         if found:
             points.append(rows)
             codes.append(np.array([coder.number(label) for label in found])[local])
+    if not points:
+        raise ValueError(
+            f"the stream has none of the {len(labels)} bags that were drawn, such as bag {labels[0]!r}; "
+            "give the data that were fitted."
+        )
     bags = Bags.from_groups(np.concatenate(points), np.concatenate(codes), stream.columns)
     return bags.relabel(coder.labels)
 

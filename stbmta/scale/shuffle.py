@@ -22,12 +22,13 @@ from ..blocks import Extent, Side, choose_tile
 from ..inputs import as_labels
 from ..jit import moments, packing
 from ..kernels import Kernel, Precomputed
+from ..labels import label_list
 from ..rounding import too_close
 from ..statistics import BagStatistics, require_matrices, statistics_from_sums
 from ..sums import content_prints, longest_piece, order_by_contents
 from .distributed import cluster_threads, ordered_results, release, submit_part
 from .distributed_sums import RemoteSide, block_rows, cut_blocks, run_rectangles
-from .stream import BagStream, Blocks, label_list
+from .stream import BagStream, Blocks
 
 __all__ = ["MOST_PARTS", "shuffle_tasks", "stream_statistics"]
 

@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from ..bags import Bags
 from ..inputs import as_labels, as_matrix, factorize
+from ..labels import label_list
 from .readers import Once, Partition, Rows, choose_columns, read_arrays, read_bags, read_csv, read_dataset
 
-__all__ = ["BagStream", "Blocks", "LabelCoder", "label_list"]
+__all__ = ["BagStream", "Blocks", "LabelCoder"]
 
 Array = npt.NDArray[Any]
 Blocks = Callable[[], Iterator[tuple[Any, Any]]]
@@ -259,14 +260,3 @@ def _complain(points: Array, codes: Array, labels: list[Any], columns: Sequence[
         f"bag {labels[codes[row]]!r} contains {points[row, column]} in column {name}. "
         "Remove or impute missing values before making bags."
     )
-
-
-def label_list(labels: Array) -> list[Any]:
-    """Return labels as hashable objects that make the same array again; dates stay dates of NumPy.
-
-    Examples
-    --------
-    >>> label_list(np.array(["2024-01-01"], dtype="datetime64[ns]"))
-    [np.datetime64('2024-01-01T00:00:00.000000000')]
-    """
-    return list(labels) if labels.dtype.kind in "mM" else labels.tolist()

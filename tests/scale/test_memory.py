@@ -5,6 +5,9 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
 import pytest
 
 from stbmta import RBF, STB, Bags, memory, neighbor_averages
@@ -63,7 +66,7 @@ def test_free_memory_of_system_and_control_group(tmp_path):
 
 def test_tables_that_do_not_fit_are_refused_with_the_estimate():
     stream = BagStream.from_arrays(np.zeros((1000, 50)), np.arange(1000))
-    message = r"at least \d+ means with 50 columns needs about 1\d\d kB, but max_memory leaves 100 kB"
+    message = r"at least \d+ means with 50 columns, with what is beside it, needs about 1\d\d kB, but max_memory leaves 100 kB"
     with pytest.raises(MemoryError, match=message):
         mean_statistics(stream, max_memory="100kB")
     with pytest.raises(MemoryError, match="a table of 1000 means with 50 columns needs about 400 kB"):
@@ -187,14 +190,106 @@ def test_memory_changes_no_bit(rng):
 
 
 @pytest.mark.slow_without_jit
-def test_blocks_of_a_file_fit_into_the_limit(tmp_path, rng):
-    """A file of 16 MB in blocks of half a megabyte."""
+@pytest.mark.parametrize(
+    ("ending", "options", "limit"),
+    [
+        ("parquet", {"row_group_size": 1000}, 8_000_000),
+        ("feather", {"compression": "uncompressed"}, 4_000_000),
+    ],
+)
+def test_blocks_of_a_file_fit_into_the_limit(ending, options, limit, tmp_path, rng):
+    """A file of 16 MB."""
     columns = [f"c{k}" for k in range(100)]
     frame = pd.DataFrame(rng.normal(size=(20_000, 100)), columns=columns).assign(who=np.arange(20_000) % 200)
-    frame.to_parquet(tmp_path / "t.parquet", use_dictionary=False)
-    work = partial(mean_statistics, BagStream.from_parquet(tmp_path / "t.parquet", by="who"), n_threads=1)
+    getattr(frame, f"to_{ending}")(tmp_path / f"t.{ending}", **options)
+    work = partial(mean_statistics, BagStream.from_parquet(tmp_path / f"t.{ending}", by="who"), n_threads=1)
     work()
-    peak, error = peak_of(lambda: work(max_memory="4MB"))
+    peak, error = peak_of(lambda: work(max_memory=limit))
     assert error is None
-    assert peak < 1.2 * 4e6
-    np.testing.assert_array_equal(work(max_memory="4MB").means, work().means)
+    assert peak < 1.2 * limit
+    np.testing.assert_array_equal(work(max_memory=limit).means, work().means)
+
+
+def columns_of_numbers(rng):
+    return {f"c{k}": rng.normal(size=40_000) for k in range(30)} | {"who": rng.integers(0, 50, 40_000)}
+
+
+def write_arrow(path, table, rows, compression=None):
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=rows)
+
+
+def held_by_arrow(stream):
+    """Return the most bytes that Arrow holds when a block has been read."""
+    before = pa.total_allocated_bytes()
+    return max(pa.total_allocated_bytes() - before for _ in stream.within(100_000).blocks())
+
+
+@pytest.mark.parametrize("columns", [None, ["c3", "c1"]])
+def test_arrow_files_are_mapped(columns, tmp_path, rng):
+    """A file of 10 MB in one batch: nothing of it is copied but a block."""
+    table = pa.table(columns_of_numbers(rng))
+    write_arrow(tmp_path / "t.arrow", table, 40_000)
+    stream = BagStream.from_parquet(tmp_path / "t.arrow", "who", columns)
+    assert held_by_arrow(stream) < 300_000
+    held_by_dataset = held_by_arrow(
+        BagStream.from_parquet(pyarrow.dataset.dataset(tmp_path / "t.arrow", format="ipc"), "who", columns)
+    )
+    assert held_by_dataset < 300_000
+    expected = mean_statistics(
+        BagStream.from_arrays(table.select(stream.columns).to_pandas().to_numpy(), table["who"].to_numpy())
+    )
+    found = mean_statistics(stream, max_memory="1MB")
+    np.testing.assert_array_equal(found.means, expected.means)
+    np.testing.assert_array_equal(found.labels, expected.labels)
+
+
+@pytest.mark.parametrize("compression", ["lz4", "zstd"])
+def test_compressed_arrow_files_are_refused_where_a_batch_does_not_fit(compression, tmp_path, rng):
+    numbers = columns_of_numbers(rng)
+    write_arrow(tmp_path / "t.arrow", pa.table(numbers), 10_000, compression)
+    for columns, expected in ((None, 1.4 * 8 * 10_000 * 31), (["c3", "c1"], 2.5 * 8 * 10_000 * 3)):
+        stream = BagStream.from_parquet(tmp_path / "t.arrow", "who", columns)
+        estimate = stream.parts[0].beside()
+        assert estimate == int(expected)
+        assert 0.3 * estimate < held_by_arrow(stream) < 1.1 * estimate
+        with pytest.raises(
+            MemoryError, match="reading '.*t.arrow' needs about .* Choose fewer columns, write the"
+        ):
+            mean_statistics(stream, max_memory=0.9 * estimate)
+        X = np.column_stack([numbers[name] for name in stream.columns])
+        means = mean_statistics(BagStream.from_arrays(X, numbers["who"])).means
+        np.testing.assert_array_equal(mean_statistics(stream, max_memory=3 * estimate).means, means)
+
+
+def test_parquet_files_are_refused_where_their_pages_do_not_fit(tmp_path, rng):
+    table = pa.table(columns_of_numbers(rng))
+    least = {}
+    for rows in (2000, 40_000):
+        pq.write_table(table, tmp_path / "t.parquet", row_group_size=rows)
+        for columns in (None, ["c3", "c1"]):
+            stream = BagStream.from_parquet(tmp_path / "t.parquet", "who", columns)
+            estimate = least[rows, columns is None] = stream.parts[0].beside()
+            assert 0.2 * estimate < held_by_arrow(stream) < 1.1 * estimate
+            with pytest.raises(
+                MemoryError, match="reading '.*t.parquet' needs about .* a smaller row_group_size"
+            ):
+                mean_statistics(stream, max_memory=0.9 * estimate)
+            mean_statistics(stream, max_memory=1.5 * estimate + 500_000)
+    assert least[2000, True] < least[40_000, True] / 3
+    assert least[40_000, False] < least[40_000, True] / 8
+    pq.write_table(table.slice(0, 0), tmp_path / "t.parquet")
+    assert BagStream.from_parquet(tmp_path / "t.parquet", "who").parts[0].beside() < 100_000
+
+
+def test_what_reading_takes_is_taken_from_the_table_of_means(tmp_path, rng):
+    numbers = columns_of_numbers(rng) | {"who": np.arange(40_000)}
+    write_arrow(tmp_path / "t.arrow", pa.table(numbers), 40_000, "lz4")
+    stream = BagStream.from_parquet(tmp_path / "t.arrow", "who")
+    alone = BagStream.from_arrays(np.column_stack([numbers[f"c{k}"] for k in range(30)]), numbers["who"])
+    mean_statistics(alone, max_memory="25MB")
+    with pytest.raises(
+        MemoryError, match="a table of at least .* means with 30 columns, with what is beside it"
+    ):
+        mean_statistics(stream, max_memory="25MB")

@@ -152,7 +152,7 @@ def test_labels_of_a_csv_file_have_one_type(tmp_path):
     ):
         pd.DataFrame({"who": labels, "a": np.arange(6.0)}).to_csv(file, index=False)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(readers, "BLOCK", 16)  # two labels at a time
+            patch.setattr(readers, "BLOCK", 32)  # two labels at a time
             streams = [BagStream.from_csv(file, "who", rows=rows) for rows in (100, 2, 1)]
         for stream in streams:
             bags = stream.to_bags()
@@ -194,6 +194,40 @@ def test_indexes_partitions_datasets_and_arrow_files(table, tmp_path):
     assert BagStream.from_parquet(tmp_path / "named.parquet", by="number", columns=["a"]).to_bags().dim == 1
 
 
+@pytest.mark.parametrize("above", ["run=3", "who=u"])
+def test_only_folders_below_the_one_that_is_given_are_columns(above, table, tmp_path, monkeypatch):
+    folder = tmp_path / above / "flights"
+    folder.mkdir(parents=True)
+    frame_of(table).to_parquet(folder / "1.parquet", index=False)
+    frame_of(table).to_parquet(folder / "parts", partition_cols=["who"])
+    expected = Bags.from_groups(*table)
+    assert BagStream.from_parquet(folder / "1.parquet", "who").to_bags() == expected
+    monkeypatch.chdir(folder / "parts")
+    for source in (folder / "parts", ".", "../parts"):
+        bags = BagStream.from_parquet(source, "who").to_bags()
+        assert bags.columns == ("a", "b", "c")
+        assert sorted(bags.labels) == sorted(expected.labels)
+    (folder / "parts").rename(tmp_path / "parts")
+    bags = BagStream.from_parquet(folder, "who").to_bags()
+    assert (bags, bags.columns) == (expected, ("a", "b", "c"))
+
+
+def test_columns_without_a_name_are_no_features_of_a_csv_file(table, tmp_path):
+    """That is how pandas reads the index it wrote."""
+    frame_of(table).to_csv(tmp_path / "t.csv")
+    assert BagStream.from_csv(tmp_path / "t.csv", "who").columns == ("a", "b", "c")
+    for chosen in ({"by": "who", "columns": ["Unnamed: 0"]}, {"by": "Unnamed: 0", "columns": ["a"]}):
+        assert BagStream.from_csv(tmp_path / "t.csv", **chosen).to_bags().dim == 1
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_a_file_without_a_column_is_named(ending, table, tmp_path):
+    for k, frame in enumerate((frame_of(table), frame_of(table).drop(columns="b"))):
+        getattr(frame, {"parquet": "to_parquet", "arrow": "to_feather"}[ending])(tmp_path / f"{k}.{ending}")
+    with pytest.raises(KeyError, match=f"1.{ending}: there is no column 'b'.*Columns: 'a', 'c'"):
+        mean_statistics(BagStream.from_parquet(tmp_path, "who"))
+
+
 def test_lists_and_single_columns_are_welcome(table, tmp_path):
     X, groups = table
     expected = Bags.from_groups(X[:, :1], groups)
@@ -213,6 +247,33 @@ def test_dates_stay_dates(tmp_path):
         for labels in (stream.to_bags().labels, mean_statistics(stream).labels):
             assert labels.dtype.kind == "M"
             np.testing.assert_array_equal(labels, expected)
+
+
+def test_dates_of_any_unit_are_the_same_bags(rng):
+    days = np.array(["2024-01-01", "2024-01-02"], "datetime64[s]")
+    X, fine, other = (
+        rng.normal(size=(20, 2)),
+        np.tile(days.astype("datetime64[ns]"), 10),
+        np.tile(days + 1, 10),
+    )
+    for options in ({}, {"kernel": RBF(1.0), "approximation": 64}):
+        est = STB(zeta=1.0, gamma=0.1, random_state=0, **options).fit(BagStream.from_arrays(X, fine))
+        assert est.score(Bags.from_groups(X, np.tile(days, 10))) == est.score(Bags.from_groups(X, fine))
+        with pytest.raises(ValueError, match="bag '2024-01-01T00:00:01' .index 0. was not fitted"):
+            est.score(Bags.from_groups(X, other))
+    same = [est.approximation_error(Bags.from_groups(X, labels)) for labels in (fine, np.tile(days, 10))]
+    assert same[0] == same[1]
+
+
+def test_the_error_of_features_is_that_of_the_bags_that_were_fitted(table):
+    est = STB(RBF(1.0), zeta=1.0, gamma=0.1, approximation=16).fit(BagStream.from_arrays(*table))
+    others = Bags.from_groups(table[0], np.char.add("other ", table[1]))
+    with pytest.raises(ValueError, match="bag 'other .' .index 0. was not fitted"):
+        est.approximation_error(others)
+    with pytest.raises(
+        ValueError, match="none of the 5 bags that were drawn, such as bag '.'; give the data"
+    ):
+        est.approximation_error(BagStream.from_bags(others))
 
 
 def test_sorting_into_a_memory_map(table, tmp_path):
