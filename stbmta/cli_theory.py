@@ -10,6 +10,9 @@ from .cli_output import print_json
 
 __all__ = ["register"]
 
+_PAPER = 1000.0  # C of prop:testgauss
+_HIDDEN = ("neighbors", "covering", "bags")  # in a table of bounds, which has them in words
+
 
 class _Setting(StrEnum):
     gaussian = "gaussian"
@@ -39,6 +42,10 @@ _Alpha = Annotated[float, typer.Option(help="Error probability.")]
 _SettingOption = Annotated[_Setting, typer.Option(help="Gaussian bags, or points of bounded norm (kernels).")]
 _Norm = Annotated[float, typer.Option("--bound", help="Bound L on the norm of a point (bounded setting).")]
 _Trace = Annotated[float, typer.Option(help="Trace of the covariance (bounded setting).")]
+_Constant = Annotated[
+    float,
+    typer.Option("--constant", "--C", help="The paper's constant C (Gaussian bags, printed thresholds)."),
+]
 _Json = Annotated[
     bool,
     typer.Option(
@@ -77,6 +84,7 @@ def threshold(
     size: _Size = None,
     norm: _Norm = 1.0,
     trace: _Trace = 1.0,
+    constant: _Constant = _PAPER,
     as_json: _Json = False,
 ) -> None:
     """Show which threshold the similarity tests need: as printed in the paper, and exact.
@@ -92,23 +100,29 @@ def threshold(
 
     n_bags = _needed("bags", bags)
     columns: Mapping[str, Sequence[Any]]
+    given = {"alpha": alpha}
     if setting is _Setting.bounded:
         if tau is not None:
             raise ValueError("--tau is for Gaussian bags; bounded ones are similar if U < tau sigma^2 / 2.")
         columns = _bounded_thresholds(n_bags, _needed("dim", dim), _needed("size", size), alpha, norm, trace)
+        given |= {"L": norm, "trace": trace}
         title = f"Smallest tau, L = {norm:g}, trace = {trace:g}"
     elif size is not None:
         raise ValueError("--size is for --setting bounded; the bag size does not matter for Gaussian bags.")
     elif dim is None:
-        columns = tables.dimensions(n_bags, (1.0, 0.1) if tau is None else (tau,), alpha).columns
+        columns = tables.dimensions(n_bags, (1.0, 0.1) if tau is None else (tau,), alpha, constant).columns
+        given["C"] = constant
         title = "Smallest dimension that allows tau"
     elif tau is None:
-        columns = tables.thresholds(n_bags, dim, alpha).columns
+        columns = tables.thresholds(n_bags, dim, alpha, constant).columns
+        given["C"] = constant
         title = "Smallest tau"
     else:
         columns = _zetas(n_bags, dim, alpha, tau)
         title = "Thresholds zeta of the tests, and error probabilities of the exact one"
-    _show(columns, as_json, f"{title}, alpha = {alpha:g}")
+    if given.get("C", _PAPER) != _PAPER:
+        title += f", C = {constant:g}"
+    _show(columns, as_json, f"{title}, alpha = {alpha:g}", given)
 
 
 def bound(
@@ -135,7 +149,10 @@ def bound(
         )
     if (covering is None) != (bags is None):
         raise ValueError("The bound on the average needs both --covering and --bags.")
-    _show(_bounds(taus, neighbors, covering, bags), as_json)
+    columns = _bounds(taus, neighbors, covering, bags)
+    if not as_json:
+        columns = {k: v for k, v in columns.items() if k not in _HIDDEN}
+    _show(columns, as_json)
 
 
 def plan(
@@ -161,6 +178,7 @@ def plan(
     ] = _Thresholds.printed,
     norm: _Norm = 1.0,
     trace: _Trace = 1.0,
+    constant: _Constant = _PAPER,
     as_json: _Json = False,
 ) -> None:
     """Solve for the one number that is left out.
@@ -181,13 +199,15 @@ def plan(
         improvement=improvement,
         theorem=theorem.value,
         thresholds=thresholds.value,
+        C=constant,
         L=norm,
         trace=trace,
     )
     if as_json:
         _show({**plans.columns, "reason": plans.reasons}, as_json)
     else:
-        hidden = ("L", "trace") if setting is _Setting.gaussian else ("thresholds",)
+        hidden = {"L", "trace"} if setting is _Setting.gaussian else {"thresholds", "C"}
+        hidden |= {"C"} if constant == _PAPER else set()
         columns = {
             k: v for k, v in plans.columns.items() if k not in hidden and any(x is not None for x in v)
         }
@@ -262,22 +282,34 @@ def _bounds(
     for t in taus:
         for v in neighbors or []:
             same = theorems.bound_same_data(t, v)  # first, for it knows that a bag is its own neighbor
-            rows.append((t, f"{v:g} neighbors", theorems.bound_independent(t, v - 1), same))
+            apart = theorems.bound_independent(t, v - 1)
+            rows.append((t, f"{v:g} neighbors", v, None, None, apart, same))
         if covering is not None and bags is not None:
             shares = (
                 theorems.average_independent(t, covering, bags),
                 theorems.average_same_data(t, covering, bags),
             )
-            rows.append((t, f"average, covering {covering:g} of {bags:g}", *shares))
-    names = ("tau", "error of", "Theorem 1 (independent tests)", "Theorem 2 (same data)")
+            rows.append((t, f"average, covering {covering:g} of {bags:g}", None, covering, bags, *shares))
+    names = ("tau", "error of", *_HIDDEN, "Theorem 1 (independent tests)", "Theorem 2 (same data)")
     columns = dict(zip(names, zip(*rows, strict=True), strict=True))
-    return {k: [v if isinstance(v, str) else float(v) for v in column] for k, column in columns.items()}
+    return {
+        k: [v if v is None or isinstance(v, str) else float(v) for v in column]
+        for k, column in columns.items()
+    }
 
 
-def _show(columns: Mapping[str, Sequence[Any]], as_json: bool, title: str = "") -> None:
-    """Print a table below its title, or one JSON object for each row."""
+def _show(
+    columns: Mapping[str, Sequence[Any]],
+    as_json: bool,
+    title: str = "",
+    given: Mapping[str, float] | None = None,
+) -> None:
+    """Print a table below its title, or one JSON object for each row, with what was given for all of them."""
     if as_json:
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        rows = [
+            {**dict(zip(columns, row, strict=True)), **(given or {})}
+            for row in zip(*columns.values(), strict=True)
+        ]
         print_json(rows)
         return
     from stbmta.theory._table import format_table

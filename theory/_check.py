@@ -9,7 +9,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Value: TypeAlias = np.float64 | NDArray[np.float64]
 """What the formulas return: a NumPy scalar for scalars, an array for arrays."""
 
-_SLACK = 1e-6  # what rounding to single precision may do to a Gram matrix, relative to its diagonal
+SLACK = 1e-6  # what rounding to single precision may do to a Gram matrix, relative to its diagonal
 _ROWS = 256  # of a Gram matrix that are looked at together
 
 
@@ -142,7 +142,7 @@ def gram(values: ArrayLike) -> Floats:
     if array.shape[0] != array.shape[1]:
         raise ValueError(f"gram must be square; found shape {array.shape}.")
     norms = np.diagonal(array)
-    slack = _SLACK * np.abs(norms).max()
+    slack = SLACK * np.abs(norms).max()
     for start in range(0, len(array), _ROWS):  # never a second matrix of this size
         rows, columns = array[start : start + _ROWS], array[:, start : start + _ROWS].T
         skew = np.abs(rows - columns)
@@ -150,15 +150,23 @@ def gram(values: ArrayLike) -> Floats:
             i, j = np.unravel_index(np.argmax(skew), skew.shape)
             pair = f"{rows[i, j]:g} at {(start + int(i), int(j))} and {columns[i, j]:g} at {(int(j), start + int(i))}"
             raise ValueError(f"gram must be symmetric; found {pair}.")
-        squares = norms[start : start + _ROWS, np.newaxis] + norms - 2 * rows
+    inner_products(array)
+    return array
+
+
+def inner_products(array: Floats) -> None:
+    """Refuse a Gram matrix with negative squared distances, but for rounding."""
+    norms = np.diagonal(array)
+    slack = SLACK * np.abs(norms).max()
+    for start in range(0, len(array), _ROWS):
+        squares = norms[start : start + _ROWS, np.newaxis] + norms - 2 * array[start : start + _ROWS]
         if squares.min() < -slack:
             i, j = np.unravel_index(np.argmin(squares), squares.shape)
             pair = f"{squares[i, j]:g} between {start + int(i)} and {int(j)}"
             raise ValueError(f"gram must hold inner products; found a squared distance of {pair}.")
-    return array
 
 
-def symmetric(name: str, array: Floats, slack: float = _SLACK) -> None:
+def symmetric(name: str, array: Floats, slack: float = SLACK) -> None:
     """Refuse a square matrix whose halves differ by more than a part of its largest entry."""
     skew = np.abs(array - array.T)
     if skew.max() > slack * np.abs(array).max():

@@ -15,6 +15,7 @@ __all__ = [
     "number_of_tests",
     "pair_log_level",
     "sidak_log_level",
+    "union_bound",
 ]
 
 Family = Literal["all", "task"]
@@ -107,3 +108,16 @@ def sidak_log_level(alpha: ArrayLike, log_tests: ArrayLike) -> Value:
     each = total * np.exp(-np.asarray(log_tests, float))
     with np.errstate(divide="ignore"):
         return np.where(each > _TINY, np.log(-np.expm1(-each)), np.log(total) - log_tests)[()]
+
+
+def union_bound(level: ArrayLike, *factors: ArrayLike) -> Value:
+    """Product of the factors times ``exp(-level)``, at most 1; in logarithms, where neither is beyond all numbers.
+
+    Examples
+    --------
+    >>> round(float(union_bound(10.0, 2, 50, 50)), 6), float(union_bound(1.0, 50))
+    (0.227, 1.0)
+    """
+    with np.errstate(divide="ignore"):  # a factor may be 0
+        log_count = sum(np.log(factor) for factor in factors)
+    return np.exp(np.minimum(log_count - np.asarray(level), 0.0))

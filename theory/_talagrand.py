@@ -225,7 +225,8 @@ def klein_rio_lower_level(
     """
     v, bound, mean = _suprema(variance, L, expectation)
     x = check.size("deviation", deviation)
-    return x**2 / (2 * (v + 2 * bound * mean) + 2 * bound * x)
+    with np.errstate(divide="ignore", invalid="ignore"):  # sums that never vary stay at their expectation
+        return np.where(x > 0, x * (x / (2 * (v + 2 * bound * mean) + 2 * bound * x)), 0.0)[()]
 
 
 def _suprema(variance: ArrayLike, L: ArrayLike, expectation: ArrayLike) -> tuple[Floats, Floats, Floats]:

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _check as check
 from ._bounded_q import inverse_ratios, q, q_bousquet, q_level, q_sigma, q_sigma_level
-from ._check import Value
+from ._check import Floats, Value
+from ._levels import union_bound
 
 __all__ = [
     "PROOF_CONSTANT",
@@ -262,7 +263,7 @@ def pair_error(t: ArrayLike, *, printed: bool = False) -> Value:
     >>> round(float(pair_error(5.0)), 4), round(float(pair_error(5.0, printed=True)), 4)
     (0.0539, 0.0135)
     """
-    return _probability(2.0 if printed else 8.0, t)
+    return union_bound(_level(t), 2 if printed else 8)
 
 
 def similarity_error(t: ArrayLike, n_bags: ArrayLike) -> Value:
@@ -282,7 +283,8 @@ def similarity_error(t: ArrayLike, n_bags: ArrayLike) -> Value:
     >>> round(float(similarity_error(15.0, n_bags=100)), 4)
     0.0245
     """
-    return _probability(8 * check.n_bags(n_bags) ** 2, t)
+    bags = check.n_bags(n_bags)
+    return union_bound(_level(t), 8, bags, bags)
 
 
 def inner_error(t: ArrayLike, n_bags: ArrayLike) -> Value:
@@ -303,7 +305,7 @@ def inner_error(t: ArrayLike, n_bags: ArrayLike) -> Value:
     0.0182
     """
     bags = check.n_bags(n_bags)
-    return _probability(6 * (bags**2 - bags), t)
+    return union_bound(_level(t), 6, bags, bags - 1)
 
 
 def norm_error(t: ArrayLike, n_bags: ArrayLike) -> Value:
@@ -323,7 +325,7 @@ def norm_error(t: ArrayLike, n_bags: ArrayLike) -> Value:
     >>> round(float(norm_error(5.0, n_bags=100)), 4)
     0.6738
     """
-    return _probability(check.n_bags(n_bags), t)
+    return union_bound(_level(t), check.n_bags(n_bags))
 
 
 def total_error(t: ArrayLike, n_bags: ArrayLike, *, simplified: bool = True) -> Value:
@@ -347,8 +349,8 @@ def total_error(t: ArrayLike, n_bags: ArrayLike, *, simplified: bool = True) -> 
     0.05
     """
     bags = check.n_bags(n_bags)
-    return _probability(14 * bags**2 - (0 if simplified else 5 * bags), t)
+    return union_bound(_level(t), bags, 14 * bags - (0 if simplified else 5))
 
 
-def _probability(count: ArrayLike, t: ArrayLike) -> Value:
-    return np.minimum(np.asarray(count) * np.exp(-check.level(t, at_least=1)), 1.0)
+def _level(t: ArrayLike) -> Floats:
+    return check.level(t, at_least=1)

@@ -5,7 +5,6 @@ multiple of ``exp(-t)``, and ``name_level(value, ...)`` is the level t of a valu
 multiples.
 """
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _check as check
@@ -49,6 +48,7 @@ from ._gaussian_deviations import (
     pair_distance_upper,
     pair_distance_upper_level,
 )
+from ._levels import union_bound
 from ._talagrand import (
     bousquet_upper,
     bousquet_upper_level,
@@ -151,4 +151,4 @@ def probability(bound: str, t: ArrayLike) -> Value:
     """
     if bound not in _MULTIPLES:
         raise ValueError(f"bound must be one of {', '.join(sorted(_MULTIPLES))}; found {bound!r}.")
-    return np.minimum(_MULTIPLES[bound] * np.exp(-check.level(t)), 1.0)
+    return union_bound(check.level(t), _MULTIPLES[bound])

@@ -7,6 +7,7 @@ and the upper end is a cover with balls around points. The lower bounds are pack
 apart lie in different balls.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -17,7 +18,14 @@ from . import _check as check
 from . import _cover, exact
 from ._check import Floats
 from ._table import Tabular
-from .covering_exact import exact_covering_number, fewest_balls, fewest_centers
+from .covering_exact import (
+    exact_covering_number,
+    exponent_of,
+    fewest_balls,
+    fewest_centers,
+    pair_squares,
+    rescaled,
+)
 from .covering_sets import ball_covering, cluster_covering, cube_covering, sparse_covering, sphere_covering
 
 __all__ = [
@@ -163,14 +171,16 @@ def covering_number(
     if centers not in (None, "anywhere", "points"):
         raise ValueError(f"centers must be 'anywhere', 'points' or None; found {centers!r}.")
     data, size = check.points(points), check.radius(radius)
+    if exponent := exponent_of(size):
+        data = rescaled("points", data, exponent)
+        return replace(covering_number(data, math.ldexp(size, -exponent), centers=centers), radius=size)
     line, small = data.shape[1] == 1, len(data) <= SMALL
     if line:
         number = _on_the_line(data[:, 0], size)
     else:
         number = _interval(data, False, np.zeros(len(data)), size, size**2 * _TIES, 4 * size**2 * _TIES)
         if small:
-            squares = ((data[:, np.newaxis] - data) ** 2).sum(axis=2)
-            number = _sharpened(number, squares, data.shape[1], anywhere=centers == "anywhere")
+            number = _sharpened(number, pair_squares(data), data.shape[1], anywhere=centers == "anywhere")
     if centers == "points" and (line or small):
         return replace(number, lower=len(number.centers), upper=len(number.centers))
     return number
@@ -190,7 +200,7 @@ def covering_number_gram(
     naive_mse : array_like, shape (B,), optional
         If the Gram matrix is that of *naive* means, their squared errors, diagonal pairs included in the
         Gram matrix. Squared distances are then made unbiased, ``|naive_i - naive_j|^2 - s_i^2 - s_j^2``, and
-        nothing is certified: ``confidence`` is nan.
+        nothing is certified: ``confidence`` is nan. See `covering_number_noisy`.
 
     Returns
     -------
@@ -207,6 +217,10 @@ def covering_number_gram(
     """
     data, size = check.gram(gram), check.radius(radius)
     offsets = np.zeros(len(data)) if naive_mse is None else _noise(naive_mse, len(data))
+    if exponent := exponent_of(size):
+        data, offsets = rescaled("gram", data, 2 * exponent), rescaled("naive_mse", offsets, 2 * exponent)
+        errors = None if naive_mse is None else offsets
+        return replace(covering_number_gram(data, math.ldexp(size, -exponent), errors), radius=size)
     confidence = 1.0 if naive_mse is None else float("nan")
     number = _interval(data, True, offsets, size, size**2 * _TIES, 4 * size**2 * _TIES, confidence)
     if naive_mse is not None or len(data) > SMALL:
@@ -241,6 +255,9 @@ def covering_number_noisy(
 
     Notes
     -----
+    Noise may make distances contradict each other, so that more points are packed than balls cover all of them. The
+    packing is then cut to as many points as there are balls.
+
     Each end has half of ``alpha``, Bonferroni over all pairs. In low dimension the certified upper end is
     often B: the noise does not allow better.
 
@@ -254,6 +271,10 @@ def covering_number_noisy(
     """
     data, size = check.points(naive, "naive"), check.radius(radius)
     noise = _noise(naive_mse, len(data))
+    if exponent := exponent_of(size):
+        data, noise = rescaled("naive", data, exponent), rescaled("naive_mse", noise, 2 * exponent)
+        number = covering_number_noisy(data, math.ldexp(size, -exponent), noise, alpha=alpha)
+        return replace(number, radius=size)
     if alpha is None:
         limits = size**2 * _TIES, 4 * size**2 * _TIES
         return _interval(data, False, noise, size, *limits, float("nan"))
@@ -294,19 +315,27 @@ def covering_profile(points: ArrayLike, radii: ArrayLike) -> CoveringProfile:
     sizes = np.atleast_1d(check.size("radii", radii, positive=True))
     if sizes.ndim > 1 or not sizes.size:
         raise ValueError(f"radii must be a vector with at least one number; found shape {sizes.shape}.")
+    if exponent := exponent_of(sizes.min()):
+        data, units = rescaled("points", data, exponent), rescaled("radii", sizes, exponent)
+        return replace(covering_profile(data, units), radii=sizes)
     distance = _from_mean(data, False)
-    _, gaps = _cover.farthest_first(
-        data, False, np.zeros(len(data)), int(np.argmin(distance)), float(sizes.min() ** 2 * _TIES)
-    )
-    limits = sizes[:, np.newaxis] ** 2 * _TIES
+    with np.errstate(over="ignore"):
+        limits = sizes[:, np.newaxis] ** 2 * _TIES
+        packing_limits = 4 * limits
+        _, gaps = _cover.farthest_first(
+            data, False, np.zeros(len(data)), int(np.argmin(distance)), float(limits.min())
+        )
+    if np.isinf(packing_limits).any():
+        raise ValueError(f"radii must be less far apart; found {sizes.min():g} and {sizes.max():g}.")
     return CoveringProfile(
         radii=sizes,
-        lower=(gaps > 4 * limits).sum(axis=1),
+        lower=(gaps > packing_limits).sum(axis=1),
         upper=(gaps > limits).sum(axis=1),
         n_points=len(data),
     )
 
 
+@np.errstate(over="ignore")  # points whose squared distance is beyond all numbers are far apart
 def _interval(
     data: Floats,
     is_gram: bool,
@@ -316,11 +345,15 @@ def _interval(
     packing_limit: float,
     confidence: float = 1.0,
 ) -> CoveringNumber:
-    """Cover where scores are within one limit, pack where they exceed the other."""
+    """Cover where scores are within one limit, pack where they exceed the other.
+
+    Scores that are no squared distances may pack more points than there are balls: only as many count.
+    """
     outside_in = np.argsort(-_from_mean(data, is_gram), kind="stable")
     packing = _cover.packing(data, is_gram, offsets, packing_limit, outside_in)
     separated = len(packing) == len(data)  # then every cover has as many balls
     centers = np.sort(packing) if separated else _cover.greedy_cover(data, is_gram, offsets, cover_limit)
+    packing = packing[: len(centers)]
     return CoveringNumber(
         radius=radius,
         lower=len(packing),
@@ -376,6 +409,7 @@ def _on_the_line(x: Floats, radius: float) -> CoveringNumber:
     )
 
 
+@np.errstate(over="ignore")
 def _from_mean(data: Floats, is_gram: bool) -> Floats:
     """Squared distances from the mean of all points, up to a constant."""
     if is_gram:

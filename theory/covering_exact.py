@@ -1,5 +1,7 @@
 """Exact covering numbers of a few points, by integer programming."""
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -7,10 +9,19 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from . import _check as check
 from ._check import Floats
 
-__all__ = ["exact_covering_number", "fewest_balls", "fewest_centers"]
+__all__ = [
+    "exact_covering_number",
+    "exponent_of",
+    "fewest_balls",
+    "fewest_centers",
+    "pair_squares",
+    "rescaled",
+]
 
 _TIES = 1 + 1e-9  # points on the surface belong to a ball, whatever the rounding of the systems
 _MOST_BALLS = 200_000
+_ORDINARY = 256  # powers of two up to this one have squares far from the ends of all numbers
+_LARGEST = 1e307  # four of them still are a number
 
 
 def exact_covering_number(points: ArrayLike, radius: float, *, anywhere: bool = True) -> int:
@@ -41,9 +52,12 @@ def exact_covering_number(points: ArrayLike, radius: float, *, anywhere: bool = 
     >>> exact_covering_number(triangle, 1.2), exact_covering_number(triangle, 1.2, anywhere=False)
     (1, 3)
     """
-    x = check.points(points)
-    size = check.radius(radius)
-    squares = ((x[:, np.newaxis] - x) ** 2).sum(axis=2)
+    x, size = check.points(points), check.radius(radius)
+    if exponent := exponent_of(size):
+        return exact_covering_number(
+            rescaled("points", x, exponent), math.ldexp(size, -exponent), anywhere=anywhere
+        )
+    squares = pair_squares(x)
     if not anywhere:
         return len(fewest_centers(squares, size**2 * _TIES))
     number = fewest_balls(squares, size, x.shape[1])
@@ -55,11 +69,34 @@ def exact_covering_number(points: ArrayLike, radius: float, *, anywhere: bool = 
     return number
 
 
+def exponent_of(radius: float) -> int:
+    """Exponent of the power of two above a radius whose square might overflow or vanish; 0 for any other."""
+    _, exponent = math.frexp(radius)
+    return exponent * (abs(exponent) > _ORDINARY)
+
+
+def rescaled(name: str, values: Floats, exponent: int) -> Floats:
+    """Divide values by ``2**exponent``, without rounding."""
+    with np.errstate(over="ignore"):
+        scaled = np.ldexp(values, -exponent)
+    largest = np.abs(scaled).max()
+    if largest > _LARGEST:
+        raise ValueError(f"{name} must be at most {_LARGEST:g} in units of the radius; found {largest:g}.")
+    return scaled
+
+
+@np.errstate(over="ignore")
+def pair_squares(points: Floats) -> Floats:
+    """Squared distances of all pairs; infinite beyond all numbers."""
+    return ((points[:, np.newaxis] - points) ** 2).sum(axis=2)
+
+
 def fewest_centers(squares: Floats, limit: float) -> NDArray[np.int64]:
     """Fewest points whose balls hold all points; ``squares`` are squared distances, ``limit`` the squared radius."""
     return np.sort(_fewest_sets(squares <= limit))
 
 
+@np.errstate(invalid="ignore")  # of points beyond all numbers
 def fewest_balls(squares: Floats, radius: float, dim: int, most: int = _MOST_BALLS) -> int | None:
     """Fewest balls, centered anywhere, that hold all points; None if there are too many candidates."""
     sets = _circumscribed(squares / radius**2, min(len(squares), dim + 1), most)

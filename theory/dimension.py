@@ -143,10 +143,11 @@ def frobenius_dimension(
     _exactly_one(covariance=covariance, samples=samples, gram=gram)
     if covariance is not None:
         values = _spectrum(covariance, samples, gram)
-        return float(values.sum() ** 2 / (values**2).sum())
+        parts = values / values[-1]  # whose squares do not overflow, and do not all vanish
+        return float(parts.sum() ** 2 / (parts**2).sum())
     bag = _gram_of(samples, 4) if samples is not None else square_gram(gram if gram is not None else [], 4)
-    square = trace_squared(bag)
-    return trace_covariance(bag) ** 2 / square if square > 0 else float("nan")
+    trace, square = trace_covariance(bag), trace_squared(bag)
+    return trace**2 / square if square > 0 else float("nan")
 
 
 def pooled_dimension(
@@ -296,22 +297,27 @@ def _spectrum(covariance: ArrayLike | None, samples: ArrayLike | None, gram: Arr
     """Eigenvalues of the covariance in increasing order (those that are not 0 for want of points)."""
     _exactly_one(covariance=covariance, samples=samples, gram=gram)
     if covariance is not None:
-        matrix = _covariance(covariance)
+        values = eigvalsh(_covariance(covariance))
+        _not_negative(values, _ROUNDING * np.abs(values).max(), "covariance", "a covariance")
     elif samples is not None:
         x = _centered(samples)
-        matrix = (x.T @ x if len(x) > x.shape[1] else x @ x.T) / (len(x) - 1)
+        values = eigvalsh((x.T @ x if len(x) > x.shape[1] else x @ x.T) / (len(x) - 1))
     else:
-        bag = center_gram(square_gram(gram if gram is not None else []))
-        matrix = bag / (len(bag) - 1)
-    values = eigvalsh(matrix)
-    if covariance is not None and values[0] < -_ROUNDING * np.abs(values).max():
-        raise ValueError(
-            f"covariance must have no negative eigenvalue; found {values[0]:g}. Pass a covariance, not any matrix."
-        )
+        bag = square_gram(gram if gram is not None else [])
+        check.inner_products(bag)
+        values = eigvalsh(center_gram(bag) / (len(bag) - 1))
+        _not_negative(values, check.SLACK * np.abs(bag).max(), "gram, once centered,", "inner products")
     values = np.maximum(values, 0.0)
     if values[-1] == 0:
         raise ValueError("The covariance is zero (all points are equal): it has no effective dimension.")
     return values
+
+
+def _not_negative(values: Floats, slack: float, name: str, wanted: str) -> None:
+    if values[0] < -slack:
+        raise ValueError(
+            f"{name} must have no negative eigenvalue; found {values[0]:g}. Pass {wanted}, not any matrix."
+        )
 
 
 def _covariance(covariance: ArrayLike) -> Floats:

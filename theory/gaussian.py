@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _check as check
 from . import concentration
 from ._check import Value
+from ._levels import union_bound
 from .confidence import lower_tau, upper_tau
 from .events import EventProbabilities
 from .exact import (
@@ -293,10 +294,10 @@ def event_probabilities(
     level_c = concentration.gaussian_inner_upper_level(tau * dim, dim)
     level_norm = concentration.gaussian_norm_upper_level(np.sqrt((1 + tau) * dim), dim)
     return EventProbabilities(
-        A=np.minimum(bags**2 * np.exp(-level_a), 1.0),
-        B=np.minimum(bags**2 * np.exp(-level_b), 1.0),
-        C=np.minimum(2 * bags**2 * np.exp(-level_c), 1.0),
-        C_prime=np.minimum(bags * np.exp(-level_norm), 1.0),
+        A=union_bound(level_a, bags, bags),
+        B=union_bound(level_b, bags, bags),
+        C=union_bound(level_c, 2, bags, bags),
+        C_prime=union_bound(level_norm, bags),
     )
 
 

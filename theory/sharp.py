@@ -84,9 +84,11 @@ def risk(
     >>> float(risk(gamma=0.0, tau=0.0, c=0.0, c_prime=0.0, ell=0.0, n_neighbors=4))
     0.25
     """
-    shrink = 1 - check.real("gamma", gamma, at_least=0, at_most=1)
-    tau, c, spread, ell, u = _events(tau, c, c_prime, ell, n_neighbors)
-    squares = 1 - 2 * shrink * u + shrink**2 * u
+    gamma = check.real("gamma", gamma, at_least=0, at_most=1)
+    shrink = 1 - gamma
+    tau, c, spread, ell, share = _events(tau, c, c_prime, ell, n_neighbors)
+    u = 1 - share
+    squares = share + u * gamma**2  # 1 - 2 e u + e^2 u without subtraction
     return squares * spread + c + (shrink * u) ** 2 * tau + 2 * shrink * u * ell
 
 
@@ -105,10 +107,11 @@ def gamma(tau: ArrayLike, c: ArrayLike, c_prime: ArrayLike, ell: ArrayLike, n_ne
     Examples
     --------
     >>> float(gamma(tau=1.0, c=0.0, c_prime=0.0, ell=0.0, n_neighbors=2))  # 1 - 1 / 1.5
-    0.33333333333333337
+    0.3333333333333333
     """
-    tau, _, spread, ell, u = _events(tau, c, c_prime, ell, n_neighbors)
-    return 1 - np.maximum((spread - ell) / (spread + u * tau), 0.0)
+    tau, _, spread, ell, share = _events(tau, c, c_prime, ell, n_neighbors)
+    bias = (1 - share) * tau
+    return np.minimum((ell + bias) / (spread + bias), 1.0)
 
 
 def bound(tau: ArrayLike, c: ArrayLike, c_prime: ArrayLike, ell: ArrayLike, n_neighbors: ArrayLike) -> Value:
@@ -238,7 +241,7 @@ def waterfill(distances: ArrayLike, variances: ArrayLike) -> WaterFilling:
 def _events(
     tau: ArrayLike, c: ArrayLike, c_prime: ArrayLike, ell: ArrayLike, n_neighbors: ArrayLike
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Checked radii: tau, c, D = 1 + c' - c, ell, and u = 1 - 1/|V|."""
+    """Checked radii: tau, c, D = 1 + c' - c, ell, and 1/|V|."""
     inner = check.size("c", c)
     spread = 1 + check.size("c_prime", c_prime) - inner
     if np.any(spread <= 0):
@@ -246,4 +249,4 @@ def _events(
             f"c must be below 1 + c_prime; found c = {inner.max():g}. No bound is possible then."
         )
     neighbors = check.real("n_neighbors", n_neighbors, at_least=1, finite=False)
-    return check.tau(tau), inner, spread, check.size("ell", ell), 1 - 1 / neighbors
+    return check.tau(tau), inner, spread, check.size("ell", ell), 1 / neighbors

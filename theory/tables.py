@@ -28,7 +28,7 @@ class Table(Tabular):
         return self.columns
 
 
-def thresholds(n_bags: ArrayLike, dims: ArrayLike, alpha: float = 0.05) -> Table:
+def thresholds(n_bags: ArrayLike, dims: ArrayLike, alpha: float = 0.05, C: float = 1000.0) -> Table:
     """Smallest tau as printed and exact, over numbers of bags and dimensions.
 
     Parameters
@@ -37,6 +37,8 @@ def thresholds(n_bags: ArrayLike, dims: ArrayLike, alpha: float = 0.05) -> Table
         Values of B and d; all combinations are listed.
     alpha : float, default 0.05
         Error probability of each event.
+    C : float, default 1000
+        The paper's constant, for the printed thresholds.
 
     Returns
     -------
@@ -55,7 +57,7 @@ def thresholds(n_bags: ArrayLike, dims: ArrayLike, alpha: float = 0.05) -> Table
     2,000  100,000   0.4266  0.1535      0.09988    0.1128  2.779
     """
     bags, dim = (a.ravel() for a in np.meshgrid(np.atleast_1d(n_bags), np.atleast_1d(dims), indexing="ij"))
-    printed, exact = gaussian.tau_min(bags, dim, alpha), gaussian.exact_tau(bags, dim, alpha)
+    printed, exact = gaussian.tau_min(bags, dim, alpha, C), gaussian.exact_tau(bags, dim, alpha)
     with np.errstate(divide="ignore"):  # two bags and a large alpha need no tau at all
         gain = printed / exact
     columns = {
@@ -70,7 +72,9 @@ def thresholds(n_bags: ArrayLike, dims: ArrayLike, alpha: float = 0.05) -> Table
     return Table(columns={name: tuple(np.atleast_1d(values).tolist()) for name, values in columns.items()})
 
 
-def dimensions(n_bags: ArrayLike, taus: ArrayLike = (1.0, 0.1), alpha: float = 0.05) -> Table:
+def dimensions(
+    n_bags: ArrayLike, taus: ArrayLike = (1.0, 0.1), alpha: float = 0.05, C: float = 1000.0
+) -> Table:
     """Smallest dimension in which tau is allowed, as printed and exact.
 
     Parameters
@@ -79,6 +83,8 @@ def dimensions(n_bags: ArrayLike, taus: ArrayLike = (1.0, 0.1), alpha: float = 0
         Values of B and tau; all combinations are listed.
     alpha : float, default 0.05
         Error probability of each event.
+    C : float, default 1000
+        The paper's constant, for the printed dimensions.
 
     Returns
     -------
@@ -98,7 +104,7 @@ def dimensions(n_bags: ArrayLike, taus: ArrayLike = (1.0, 0.1), alpha: float = 0
     bags, tau = (a.ravel() for a in np.meshgrid(np.atleast_1d(n_bags), np.atleast_1d(taus), indexing="ij"))
     exact = np.ceil(gaussian.exact_dim(tau, bags, alpha))
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        printed = np.ceil(gaussian.delta(bags, 1, alpha) / gaussian.delta_max(tau))
+        printed = np.ceil(gaussian.delta(bags, 1, alpha) / gaussian.delta_max(tau, C))
         gain = printed / exact
     columns = {
         "bags": bags,

@@ -111,10 +111,12 @@ def risk_independent(gamma: ArrayLike, tau: ArrayLike, n_others: ArrayLike) -> V
     >>> float(risk_independent(gamma=0.0, tau=0.5, n_others=3))
     0.53125
     """
-    shrink = 1 - check.real("gamma", gamma, at_least=0, at_most=1)
+    gamma = check.real("gamma", gamma, at_least=0, at_most=1)
+    shrink = 1 - gamma
     tau, others = check.tau(tau), check.size("n_others", n_others)
     u = others / (others + 1)
-    return shrink**2 * u * (u * tau + 1) - 2 * shrink * u + 1
+    # e^2 u - 2 e u + 1 without subtraction: for many neighbors little is left of the 1
+    return (shrink * u) ** 2 * tau + u * gamma**2 + 1 / (others + 1)
 
 
 def bound_independent(tau: ArrayLike, n_others: ArrayLike) -> Value:
@@ -256,10 +258,12 @@ def risk_same_data(gamma: ArrayLike, tau: ArrayLike, n_neighbors: ArrayLike) -> 
     >>> float(risk_same_data(gamma=0.0, tau=0.0, n_neighbors=4))
     0.5
     """
-    shrink = 1 - check.real("gamma", gamma, at_least=0, at_most=1)
+    gamma = check.real("gamma", gamma, at_least=0, at_most=1)
+    shrink = 1 - gamma
     tau, neighbors = check.tau(tau), _neighbors(n_neighbors)
     u = 1 - 1 / neighbors
-    return 2 * (tau + 1 - 2 * u * shrink + u * (1 + tau) * shrink**2)
+    # as in Theorem 1, without subtraction
+    return 2 * (tau + 1 / neighbors + u * gamma**2 + u * tau * shrink**2)
 
 
 def bound_same_data(tau: ArrayLike, n_neighbors: ArrayLike) -> Value:

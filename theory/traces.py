@@ -85,6 +85,7 @@ def trace_covariance(gram: ArrayLike) -> float:
     2.0
     """
     bag = square_gram(gram)
+    check.inner_products(bag)
     return float(np.trace(center_gram(bag)) / (len(bag) - 1))
 
 

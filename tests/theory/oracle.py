@@ -38,10 +38,14 @@ def points(**columns):
 TAU_V = points(tau=[0.0, 1e-6, 0.137, 1.0, 41.7], others=[3.0, 1e9, 17.0, 0.0, 2.5])
 TAU_OTHERS = [{"tau": p["tau"], "n_others": p["others"]} for p in TAU_V]
 TAU_NEIGHBORS = [{"tau": p["tau"], "n_neighbors": p["others"] + 1} for p in TAU_V]
+# so many neighbors, so near, that next to nothing is left of the naive error
+FAR = [[0.0, 0.0, 1e12], [1e-9, 1e-13, 1e15], [1e-6, 0.0, 1e11], [0.0, 1e-16, 1e16]]
 GAMMA_OTHERS = [{"gamma": g, **p} for g, p in zip([0.0, 0.31, 0.77, 1.0, 0.05], TAU_OTHERS, strict=True)]
+GAMMA_OTHERS += [dict(zip(("gamma", "tau", "n_others"), row, strict=True)) for row in FAR]
 GAMMA_NEIGHBORS = [
     {"gamma": g, **p} for g, p in zip([0.0, 0.31, 0.77, 1.0, 0.05], TAU_NEIGHBORS, strict=True)
 ]
+GAMMA_NEIGHBORS += [dict(zip(("gamma", "tau", "n_neighbors"), row, strict=True)) for row in FAR]
 AVERAGE = points(
     tau=[0.0, 1e-4, 0.3, 7.1], covering=[1.0, 10.0, 400.0, 3e11], n_bags=[1.0, 11.0, 2000.0, 1e12]
 )
@@ -79,7 +83,7 @@ PAIR_LAW = points(
     sigma=[0.14, 0.012, 1e-7, 0.4],
 )
 U_LAW = [{"distance": a, **p} for a, p in zip([0.0, 0.2, 1e-6, 3.0], PAIR_LAW, strict=True)]
-LEVEL_BAGS = points(t=[1.0, 9.3, 70.0], n_bags=[1.0, 50.0, 1e12])
+LEVEL_BAGS = points(t=[1.0, 9.3, 70.0, 725.0, 740.0], n_bags=[1.0, 50.0, 1e12, 1e12, 1e12])
 
 
 def q_sigma(t, op_norm, trace, L, n):

@@ -79,6 +79,38 @@ def test_bounded_thresholds():
     assert row["smallest tau"] == pytest.approx(float(bounded.smallest_tau(*arguments)))
 
 
+def test_json_rows_know_all_numbers_that_were_given():
+    common = ("threshold", "--bags", 100, "--alpha", 0.1)
+    for more in ((), ("--dim", 1000), ("--dim", 1000, "--tau", 2.0)):
+        assert all(row["alpha"] == 0.1 for row in rows(*common, *more))
+        assert "alpha" in run(*common, *more).splitlines()[0]
+        assert "alpha" not in run(*common, *more).splitlines()[2]
+    (row,) = rows(*common, "--setting", "bounded", "-d", 9, "-n", 50, "--bound", 2, "--trace", 0.5)
+    assert (row["alpha"], row["L"], row["trace"]) == (0.1, 2, 0.5)
+    assert "C" not in row
+
+
+def test_the_papers_constant_may_be_another():
+    (row,) = rows("threshold", "--bags", 100, "--dim", 1000, "--C", 500)
+    assert row["printed"] == float(gaussian.tau_min(100, 1000, 0.05, 500))
+    assert row["C"] == 500
+    assert rows("threshold", "--bags", 100, "--dim", 1000)[0]["C"] == 1000
+    (row,) = rows("threshold", "--bags", 100, "--tau", 0.5, "--constant", 500)
+    assert row["printed"] == np.ceil(gaussian.delta(100, 1, 0.05) / gaussian.delta_max(0.5, 500))
+    given = ("threshold", "--bags", 100, "--tau", 0.5)
+    assert run(*given, "--C", 500).startswith("Smallest dimension that allows tau, C = 500, alpha = 0.05\n")
+    assert run(*given, "--C", 1000) == run(*given)
+    plan = ("plan", "--bags", 100, "--alpha", 0.05, "--tau", 1)
+    (row,) = rows(*plan, "--C", 500)
+    assert row["dim"] == planning.solve(n_bags=100, dim=None, alpha=0.05, tau=1, C=500)
+    assert row["C"] == 500
+    assert "500" in run(*plan, "--C", 500)
+    assert run(*plan, "--C", 1000) == run(*plan)
+    assert "C" not in run(*plan).splitlines()[0].split()
+    bounded_plan = ("plan", "--setting", "bounded", "-B", 9, "-d", 1e9, "--alpha", 0.05, "--tau", 0.9)
+    assert run(*bounded_plan, "--C", 500) == run(*bounded_plan)
+
+
 def test_bounds_of_one_bag_and_of_the_average():
     found = rows("bound", "--tau", 0.1, "--tau", 0.2, "--neighbors", 20, "--covering", 10, "--bags", 200)
     assert len(found) == 4
@@ -89,6 +121,10 @@ def test_bounds_of_one_bag_and_of_the_average():
     table = run("bound", "--tau", 0.1, "--neighbors", 20, "--covering", 10, "--bags", 200)
     assert "20 neighbors" in table
     assert "average, covering 10 of 200" in table
+    for hidden in ("neighbors  ", "covering  ", "bags  "):
+        assert hidden not in table.splitlines()[0] + "  "
+    numbers = [(r["neighbors"], r["covering"], r["bags"]) for r in found]
+    assert numbers == [(20, None, None), (None, 10, 200)] * 2
     assert len(rows("bound", "--tau", 0.1, "--neighbors", 5)) == 1
     assert len(rows("bound", "--tau", 0.1, "--covering", 5, "--bags", 10)) == 1
 

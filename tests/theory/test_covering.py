@@ -203,6 +203,80 @@ def test_unbiased_distances_of_naive_means(rng):
     assert unequal.upper == 6
 
 
+@pytest.mark.parametrize("alpha", [None, 0.2])
+def test_noise_never_turns_an_interval_around(alpha):
+    """Distances less the noise are no distances, and may pack more points than there are balls."""
+    x = np.random.default_rng(0).normal(size=(20, 50))
+    number = covering_number_noisy(x, 3.0, 50.0)
+    assert (number.lower, number.upper) == (1, 1)
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(rng.integers(2, 40), rng.integers(1, 60)))
+        radius, noise = rng.uniform(0.1, 5), x.shape[1] * rng.uniform(0.1, 2)
+        found = [covering_number_noisy(x, radius, noise, alpha=alpha)]
+        if alpha is None:
+            found.append(covering_number_gram(x @ x.T, radius, naive_mse=np.full(len(x), noise)))
+        for number in found:
+            assert 1 <= number.lower <= number.upper
+            assert (len(number.packing), len(number.centers)) == (number.lower, number.upper)
+
+
+TRIANGLE = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 1.7]])
+
+
+@pytest.mark.parametrize("scale", [5e-324 * 2**60, 1e-165, 1e-90, 1e90, 1e160, 1e300])
+def test_numbers_do_not_depend_on_the_unit(scale, rng):
+    """Also where squares are beyond all numbers."""
+    for points in (TRIANGLE, [[0.0, 0.0], [5.0, 0.0]], rng.normal(size=(12, 3)), rng.normal(size=(40, 2))):
+        points, radius = np.array(points), 1.2
+        for where in (None, "anywhere", "points"):
+            one = covering_number(points, radius, centers=where)
+            other = covering_number(points * scale, radius * scale, centers=where)
+            assert (other.lower, other.upper, other.radius) == (one.lower, one.upper, radius * scale)
+            assert other.centers.tolist() == one.centers.tolist()
+        radii = np.array([radius, 0.5])
+        profile = covering_profile(points * scale, radii * scale)
+        assert profile.upper.tolist() == covering_profile(points, radii).upper.tolist()
+        assert profile.lower.tolist() == covering_profile(points, radii).lower.tolist()
+        assert profile.radii.tolist() == (radii * scale).tolist()
+        one, other = (
+            covering_number_noisy(points, radius, 0.0),
+            covering_number_noisy(points * scale, radius * scale, 0.0),
+        )
+        assert (other.lower, other.upper, other.radius) == (one.lower, one.upper, radius * scale)
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1e120])
+@pytest.mark.parametrize("mse", [0.9, None])
+def test_noise_and_gram_matrices_have_the_unit_of_the_radius(scale, mse, rng):
+    points = rng.normal(size=(15, 4))
+    noise = None if mse is None else np.full(15, mse)
+    scaled = None if mse is None else noise * scale**2
+    one = covering_number_gram(points @ points.T, 1.2, noise)
+    other = covering_number_gram((points * scale) @ (points * scale).T, 1.2 * scale, scaled)
+    assert (other.lower, other.upper, other.radius) == (one.lower, one.upper, 1.2 * scale)
+    assert np.isnan(other.confidence) == np.isnan(one.confidence) == (mse is not None)
+    if mse is not None:
+        for alpha in (None, 0.1):
+            one = covering_number_noisy(points, 1.2, mse, alpha=alpha)
+            other = covering_number_noisy(points * scale, 1.2 * scale, mse * scale**2, alpha=alpha)
+            assert (other.lower, other.upper, other.radius) == (one.lower, one.upper, 1.2 * scale)
+
+
+def test_points_far_beyond_the_radius():
+    near = [[0.0, 0.0], [1e-165, 0.0], [1.0, 0.0]]
+    number = covering_number(near, 1e-165)
+    assert (number.lower, number.upper) == (2, 2)
+    assert covering_profile(near, [1e-165, 1e-20]).upper.tolist() == [2, 2]
+    assert covering_number_gram(np.eye(2), 1e160).upper == 1
+    with pytest.raises(ValueError, match=r"points must be at most 1e\+307 in units of the radius; found inf"):
+        covering_number([[0.0, 0.0], [1e160, 0.0]], 1e-165)
+    with pytest.raises(ValueError, match=r"gram must be at most 1e\+307 in units of the radius"):
+        covering_number_gram(np.eye(2), 1e-160)
+    with pytest.raises(ValueError, match=r"radii must be less far apart; found 1 and 1e\+160"):
+        covering_profile(near, [1.0, 1e160])
+
+
 def test_the_noise_of_both_bags_is_taken_away():
     """Squared distances less both errors, 2 and 3: within the radius, and beyond two radii, to the digit."""
     radius, noise = 1.7, [2.0, 3.0]

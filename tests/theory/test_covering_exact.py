@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from stbmta.theory.covering import covering_number, covering_number_gram, exact_covering_number
+from stbmta.theory.covering_exact import exponent_of, rescaled
 
 
 def smallest_cover(points, radius):
@@ -64,3 +65,30 @@ def test_the_units_of_the_points_do_not_matter(unit):
 def test_too_many_candidates_are_refused_only_then():
     few = exact_covering_number(np.random.default_rng(0).normal(size=(25, 3)), 10.0)
     assert few == 1
+
+
+def test_units_near_the_radius():
+    """None is needed up to two to the power of 256; beyond, values are divided by the power of two above."""
+    radii = (2.0**-256, 1.0, 1.9 * 2.0**255, 2.0**256, 2.0**-258)
+    assert [exponent_of(radius) for radius in radii] == [0, 0, 0, 257, -257]
+    assert rescaled("x", np.array([3.0, -1.1]), -2).tolist() == [12.0, -4.4]
+    assert rescaled("x", np.array([0.995e307]), 0) == 0.995e307
+    for far in (1.005e307, -1.005e307):
+        with pytest.raises(
+            ValueError, match=r"x must be at most 1e\+307 in units of the radius; found 4.02e\+307"
+        ):
+            rescaled("x", np.array([0.0, far]), -2)
+
+
+@pytest.mark.parametrize("scale", [1e-165, 1e160])
+def test_squares_beyond_all_numbers(scale):
+    triangle = scale * np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 1.7]])
+    for anywhere, number in ((True, 1), (False, 3)):
+        assert exact_covering_number(triangle, 1.2 * scale, anywhere=anywhere) == number
+
+
+def test_points_beyond_all_squares_are_far():
+    """An obtuse triangle has weights of both signs, and infinity minus infinity is no reason for a ball."""
+    points = np.array([[0.0, 0.0], [1e-165, 0.0], [5e-166, 1e-166], [1.0, 0.0]])
+    assert exact_covering_number(points, 3e-165) == 2
+    assert exact_covering_number(points, 3e-165, anywhere=False) == 2

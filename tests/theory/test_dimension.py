@@ -109,6 +109,9 @@ def test_effective_dimensions_of_a_covariance():
     turned = rotation @ sigma @ rotation.T
     assert dimension.effective_dimension(covariance=turned) == pytest.approx(7 / 4)
     assert dimension.effective_dimension(covariance=np.eye(50)) == pytest.approx(50)
+    for scale in (1e-200, 1e200):
+        assert dimension.frobenius_dimension(covariance=scale * sigma) == pytest.approx(49 / 21)
+        assert dimension.effective_dimension(covariance=scale * sigma) == pytest.approx(7 / 4)
 
 
 @pytest.mark.parametrize("shape", [(30, 4), (5, 12)])
@@ -261,3 +264,57 @@ def test_a_covariance_is_symmetric_and_not_negative(function):
             else:
                 with pytest.raises(ValueError, match="covariance must"):
                     function(matrix)
+
+
+NOT_CLOSE = [[1.0, 5.0, 0.0], [5.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+NO_TRIANGLE = (
+    -np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 1.0], [9.0, 1.0, 0.0]]) / 2
+)  # squared distances 1, 1 and 9
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda gram: dimension.effective_dimension(gram=gram),
+        lambda gram: dimension.frobenius_dimension(gram=np.kron(np.eye(2), gram)),
+        lambda gram: dimension.pooled_dimension(grams=[np.eye(3), gram]),
+        dimension.naive_mse,
+        dimension.trace_covariance,
+    ],
+)
+def test_a_gram_matrix_holds_inner_products(function):
+    for gram, square in ((NOT_CLOSE, -8), ([[1.0, 2.0], [2.0, 1.0]], -2)):
+        with pytest.raises(
+            ValueError,
+            match=f"gram must hold inner products; found a squared distance of {square} between 0 and 1",
+        ):
+            function(gram)
+
+
+def test_a_gram_matrix_has_no_negative_eigenvalue():
+    """But for rounding: one part in a million of its largest entry."""
+    with pytest.raises(
+        ValueError, match=r"gram, once centered, must have no negative eigenvalue; found -0.41"
+    ):
+        dimension.effective_dimension(gram=NO_TRIANGLE)
+    with pytest.raises(ValueError, match="bag 1: gram, once centered"):
+        dimension.pooled_dimension(grams=[np.eye(3), NO_TRIANGLE])
+    long, short = np.array([1.0, -1.0, 0.0]) / np.sqrt(2), np.array([1.0, 1.0, -2.0]) / np.sqrt(6)
+    for part in (0.995e-6, 1.005e-6):
+        gram = 4 * np.outer(long, long) - 4 * part * np.outer(short, short)  # its largest entry is 2
+        if part < 1e-6:
+            assert dimension.effective_dimension(gram=gram) == pytest.approx(1)
+        else:
+            with pytest.raises(ValueError, match="gram, once centered, must have no negative eigenvalue"):
+                dimension.effective_dimension(gram=gram)
+
+
+def test_gram_matrices_in_single_precision_are_fine(rng):
+    x = (rng.normal(size=(300, 4)) + 30).astype(np.float32)
+    gram = x @ x.T
+    assert dimension.effective_dimension(gram=gram) == pytest.approx(
+        dimension.effective_dimension(samples=x), rel=1e-3
+    )
+    assert dimension.naive_mse(gram) == pytest.approx(
+        dimension.naive_mse(np.float64(x) @ np.float64(x).T), rel=1e-3
+    )

@@ -1,9 +1,10 @@
 """Events for given data, and the paper's own bounds on their probabilities."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 
-from stbmta.theory import bounded, events, gaussian
+from stbmta.theory import bounded, concentration, events, gaussian
 
 SQUARES = np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [4.0, 1.0, 0.0]])
 
@@ -130,6 +131,22 @@ def test_concentration_bounds_at_the_papers_threshold():
     np.testing.assert_allclose(
         strong.C, 2 * bags**2 * np.exp(-((np.sqrt(500 + 3000) - np.sqrt(500)) ** 2)), rtol=1e-9
     )
+
+
+def test_concentration_bounds_in_the_far_tail():
+    """Beyond exp(-708) few digits are left of the exponential, but all of the product with the number of pairs."""
+    bags, dim, t = 1e12, 1e4, 735.0
+    once = float(bags * mp.exp(-t))
+    pairs = float(bags**2 * mp.exp(-t))
+    far = gaussian.event_probabilities(1.0, concentration.pair_distance_lower(t, 1.0, dim) ** 2, bags, dim)
+    np.testing.assert_allclose(far.A, pairs, rtol=1e-9)
+    far = gaussian.event_probabilities(0.9, concentration.pair_distance_upper(t, 0.3, dim) ** 2, bags, dim)
+    np.testing.assert_allclose(far.B, pairs, rtol=1e-9)
+    far = gaussian.event_probabilities(concentration.gaussian_inner_upper(t, dim) / dim, 2.0, bags, dim)
+    np.testing.assert_allclose(far.C, 2 * pairs, rtol=1e-9)
+    norm = concentration.gaussian_norm_upper(t, dim)
+    far = gaussian.event_probabilities(norm**2 / dim - 1, 2.0, bags, dim)
+    np.testing.assert_allclose(far.C_prime, once, rtol=1e-9)
 
 
 def test_stated_probabilities_and_their_sum():

@@ -1,5 +1,6 @@
 """Each deviation bound, inverted, gives its level back; and failing probabilities are as printed."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -95,6 +96,17 @@ def test_lower_levels_above_the_center_are_zero_and_out_of_reach_infinite():
     assert concentration.bounded_sq_norm_lower_level(-1.0, 0.0, 1.0, 4.0, 1.0, 4) == np.inf
 
 
+def test_sums_that_never_vary_stay_at_their_expectation():
+    still = {"variance": 0.0, "L": 0.0, "expectation": 0.0}
+    for name in ("talagrand_upper", "talagrand_lower", "bousquet_upper", "klein_rio_lower"):
+        level = getattr(concentration, f"{name}_level")
+        assert (level(0.0, **still), level(1.0, **still)) == (0, np.inf)
+        assert level([0.0, 0.5], **still).tolist() == [0, np.inf]
+        assert isinstance(level(0.0, **still), float)
+    for x in (1e-200, 1.0, 1e200):  # whose square is beyond all numbers
+        assert concentration.klein_rio_lower_level(x, 0.0, 0.7, 1e-250) == pytest.approx(x / 1.4, rel=1e-12)
+
+
 def test_lower_bounds_without_the_expectation_need_level_one():
     law = {"op_norm": 1.0, "trace": 4.0, "L": 1.0, "n": 4}
     for call in (
@@ -123,5 +135,12 @@ def test_probabilities_are_the_printed_multiples():
             multiple = concentration.probability(name, 5.0) / np.exp(-5.0)
             np.testing.assert_allclose(multiple, printed.get(name, 1), rtol=1e-12)
             assert concentration.probability(name, 0.0) == 1
+    for name, multiple in (
+        ("bounded_inner_upper", 6),
+        ("u_statistic_upper", 8),
+    ):  # exp(-744) has one bit left
+        assert concentration.probability(name, 744.0) == pytest.approx(
+            float(multiple * mp.exp(-744)), rel=0.05, abs=0
+        )
     with pytest.raises(ValueError, match="bound must be one of"):
         concentration.probability("nonsense", 1.0)

@@ -1,5 +1,6 @@
 """The sharp one-sample bound and the best weights for unequal bags."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -36,6 +37,34 @@ def test_risk_by_hand():
     assert sharp.bound(0.3, 0.1, 0.2, 0.05, 1) == pytest.approx(1.2)  # alone
     with pytest.raises(ValueError, match="c must be below 1"):
         sharp.bound(0.3, 2.0, 0.2, 0.05, 2)
+
+
+# so many neighbors, so near, that next to nothing is left of the naive error; then ordinary numbers
+@pytest.mark.parametrize("gamma", [0.0, 1e-9, 1e-6, 0.3, 1.0])
+@pytest.mark.parametrize(
+    ("tau", "c", "c_prime", "ell", "n_neighbors"),
+    [
+        (0.0, 0.0, 0.0, 0.0, 1e12),
+        (1e-9, 0.0, 0.0, 0.0, 50),
+        (1e-13, 1e-15, 0.0, 0.0, 1e15),
+        (1e-16, 0.0, 0.0, 1e-17, 1e9),
+        (0.3, 0.1, 0.2, 0.05, 7),
+    ],
+)
+def test_small_errors_have_all_their_digits(gamma, tau, c, c_prime, ell, n_neighbors):
+    given = {"tau": tau, "c": c, "c_prime": c_prime, "ell": ell, "n_neighbors": n_neighbors}
+    with mp.workdps(50):
+        tau, c, c_prime, ell, n = (mp.mpf(v) for v in given.values())
+        u, spread = 1 - 1 / n, 1 + c_prime - c
+
+        def risk(gamma):
+            e = 1 - gamma
+            return (1 - 2 * e * u + e**2 * u) * spread + c + (e * u) ** 2 * tau + 2 * e * u * ell
+
+        best = 1 - (spread - ell) / (spread + u * tau)
+        np.testing.assert_allclose(sharp.risk(gamma, **given), float(risk(mp.mpf(gamma))), rtol=1e-12)
+        np.testing.assert_allclose(sharp.gamma(**given), float(best), rtol=1e-12)
+        np.testing.assert_allclose(sharp.bound(**given), float(risk(best)), rtol=1e-12)
 
 
 def test_cross_term_is_a_normal_quantile():
