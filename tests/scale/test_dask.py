@@ -1,8 +1,5 @@
-"""The same bits on a cluster of processes, whatever the number of workers; and what happens when they die."""
+"""The same bits on a cluster of processes, whatever the number of workers."""
 
-import os
-import signal
-import threading
 import time
 from dataclasses import replace
 from functools import partial
@@ -35,43 +32,9 @@ from stbmta.scale.readers import Partition
 from stbmta.scale.stream import BagStream
 from stbmta.tuning import tune_stb
 
-dask = pytest.importorskip("dask", reason="dask is an extra")
-distributed = pytest.importorskip("distributed", reason="dask is an extra")
+from .clusters import CLUSTER_MARKS, dask_stream, start
 
-pytestmark = [
-    pytest.mark.slow_without_jit,
-    # Dask's own threads and sockets end a little after the cluster does.
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-
-
-def start(n_workers):
-    cluster = distributed.LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit="2GB"
-    )
-    return cluster, distributed.Client(cluster)
-
-
-@pytest.fixture(scope="module")
-def client():
-    cluster, client = start(2)
-    yield client
-    client.close()
-    cluster.close()
-
-
-@pytest.fixture(scope="module")
-def bags():
-    rng = np.random.default_rng(5)
-    return Bags.from_list([rng.normal(size=(n, 4)) for n in [5000, *rng.integers(1, 90, 60)]])
-
-
-@pytest.fixture(scope="module")
-def frame():
-    rng = np.random.default_rng(6)
-    who = rng.choice([f"g{k}" for k in range(40)], 3000, p=np.r_[0.4, np.full(39, 0.6 / 39)])
-    return pd.DataFrame(rng.normal(size=(3000, 3)), columns=["a", "b", "c"]).assign(who=who)
-
+pytestmark = CLUSTER_MARKS
 
 KERNELS = [RBF(1.5), RBF(0.05), Laplacian(2.0), Polynomial(3, 0.3), Precomputed(RBF(1.5))]
 
@@ -108,12 +71,6 @@ def test_connections_are_shared_by_clones_and_left_out_of_pickles(client):
     assert clone(est).client is client
     assert pickle.loads(pickle.dumps(est)).client is None
     assert est.client is client
-
-
-def dask_stream(frame, n_parts):
-    import dask.dataframe as dd
-
-    return BagStream.from_dask(dd.from_pandas(frame, npartitions=n_parts, sort=False), by="who")
 
 
 @pytest.fixture
@@ -362,81 +319,6 @@ def test_rows_are_sorted_into_blocks_by_few_tasks_a_few_at_a_time(client, frame,
 
 def number_of_tasks(dask_scheduler):
     return len(dask_scheduler.tasks)
-
-
-def slow_kernel(X, Y, seconds=0.01):
-    time.sleep(seconds)
-    return RBF(1.5)(X, Y)
-
-
-def kill_one_worker(client, after):
-    """Kill a worker process in the middle of the work."""
-    pids = list(client.run(os.getpid).values())
-
-    def kill():
-        time.sleep(after)
-        os.kill(pids[0], signal.SIGKILL)
-
-    thread = threading.Thread(target=kill)
-    thread.start()
-    return thread
-
-
-@pytest.mark.parametrize("source", ["bags", "stream"])
-def test_a_worker_killed_in_the_middle_changes_nothing(bags, frame, source, monkeypatch):
-    monkeypatch.setattr("stbmta.scale.distributed_sums.MOST_POINTS", 600)
-    data = bags if source == "bags" else dask_stream(frame, 4)
-    expected = bag_statistics(
-        bags if source == "bags" else Bags.from_frame(frame, by="who"), Precomputed(RBF(1.5))
-    )
-    cluster, client = start(2)
-    with cluster, client:
-        thread = kill_one_worker(client, after=0.5)
-        found = bag_statistics(data, Precomputed(slow_kernel), client=client)
-        thread.join()
-    np.testing.assert_array_equal(found.gram, expected.gram)
-
-
-def too_large(X, Y):
-    """A kernel that kills its worker, as running out of memory does."""
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_workers_that_keep_dying_end_in_a_clear_error(bags, monkeypatch):
-    monkeypatch.setattr("stbmta.scale.distributed.PATIENCE", 10.0)
-    with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
-        cluster, client = start(1)
-    with cluster, client, pytest.raises(RuntimeError, match="workers that ran a task died"):
-        bag_statistics(bags, Precomputed(too_large), client=client)
-
-
-def test_a_cluster_without_workers_is_given_up(bags, monkeypatch):
-    monkeypatch.setattr("stbmta.scale.distributed.PATIENCE", 2.0)
-    cluster, client = start(0)
-    with cluster, client, pytest.raises(ConnectionError, match="no workers for"):
-        bag_statistics(bags, RBF(1.5), client=client)
-
-
-def test_workers_that_pause_are_given_up(monkeypatch):
-    """A worker whose memory is nearly full takes no more tasks, and says nothing."""
-    monkeypatch.setattr("stbmta.scale.distributed.PATIENCE", 4.0)
-    with dask.config.set({"distributed.worker.memory.pause": 0.01}):  # the libraries take more than 20 MB
-        cluster, client = start(1)
-    bags = Bags.from_offsets(np.random.default_rng(0).normal(size=(6000, 6)), np.arange(0, 6001, 300))
-    with cluster, client, pytest.raises(RuntimeError, match="paused.* memory is nearly full: give them more"):
-        bag_statistics(bags, RBF(3.0), client=client)
-
-
-def test_a_lost_cluster_ends_in_a_clear_error(bags):
-    cluster, client = start(1)
-    timer = threading.Timer(0.7, cluster.close)
-    timer.start()
-    try:
-        with pytest.raises((ConnectionError, RuntimeError), match="lost|died"):
-            bag_statistics(bags, Precomputed(partial(slow_kernel, seconds=0.5)), client=client)
-    finally:
-        timer.join()
-        client.close()
 
 
 def test_stopping_early_cancels_what_is_under_way(client):
