@@ -305,7 +305,9 @@ def _choose(bandwidth: Bandwidth, bags: "Bags", metric: Literal["euclidean", "ci
     from .sums import canonical_order  # which imports the kernels
     from .vectors import require_squares
 
-    require_squares(moments.farthest(bags.data, bags.data[0].astype(np.float64)), bags.data)
+    with np.errstate(over="ignore"):  # plain Python warns, compiled code does not
+        largest = moments.farthest(bags.data, bags.data[0].astype(np.float64))
+    require_squares(largest, bags.data)
     order = canonical_order(bags.data, bags.offsets)  # the bags may come in any order
     if bandwidth == "std":
         value = _average_spread(bags, order) * (bags.dim if metric == "cityblock" else 1)
