@@ -30,14 +30,17 @@ class Adaptive(BagEstimator):
     Parameters
     ----------
     kernel : Kernel or str, default="linear"
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
     combine : {"stack", "select"}, default="stack"
         The best convex combination, or the single best method.
     variance : float, optional
         The variance of each coordinate, if it is known (linear kernel). Bags of one point need it.
     n_folds : int, default=5
+        Folds of the K-fold choice.
     random_state : int, Generator or None
         Draws folds, or noise.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
 
     Attributes
     ----------

@@ -54,6 +54,7 @@ def aggregation(
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     kappa : float, default=1.0
         How many standard deviations the penalty is.
     ridge : float, default=1.0
@@ -68,10 +69,12 @@ def aggregation(
     tolerance : float, default=1e-3
         Of the objective, as a fraction of :math:`s_i^2`.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
 
     Returns
     -------
     ndarray of shape (rows, B)
+        Each row sums to 1, and no weight is negative.
 
     Notes
     -----
@@ -123,10 +126,18 @@ def penalties(
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     dimension : float, optional
-        d, the number of features by default.
+        Effective dimension d of the noise; the number of features by default.
     mse : array-like of shape (B,), optional
+        The squared errors of the naive means; their estimates by default.
     rows : slice or array of int, optional
+        Only these rows of the matrix.
+
+    Returns
+    -------
+    ndarray of shape (rows, B)
+        The values :math:`c_{ij}`; 0 for a bag and itself.
 
     Examples
     --------
@@ -158,7 +169,9 @@ def noise_dimension(bags: Bags, kernel: Kernel | str = "linear") -> float:
     Parameters
     ----------
     bags : Bags
+        Those of at least two points show noise; the others do not count.
     kernel : Kernel or str
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
 
     Returns
     -------
@@ -253,8 +266,14 @@ def minimize_on_simplex(Q: npt.ArrayLike, linear: npt.ArrayLike, *, tolerance: f
     Q : array-like of shape (M, M)
         Positive semidefinite.
     linear : array-like of shape (M,)
+        The vector l.
     tolerance : float, optional
         Of the objective; a billionth of the largest number in it by default.
+
+    Returns
+    -------
+    ndarray of shape (M,)
+        At least 0, and with sum 1.
 
     Examples
     --------

@@ -79,6 +79,7 @@ class Bags(BagsContainer):
         Parameters
         ----------
         data : array-like of shape (n, d)
+            The points, bag after bag; float32 and float64 stay, other numbers become float64.
         offsets : array-like of int, shape (B + 1,)
             Bag i is ``data[offsets[i]:offsets[i + 1]]``; from 0 to n, strictly increasing.
         labels : iterable, optional
@@ -168,6 +169,7 @@ class Bags(BagsContainer):
         Parameters
         ----------
         X : array-like of shape (n, d)
+            One point a row; the rows of a bag may stand anywhere.
         groups : array-like of shape (n,)
             The bag of each row: numbers, text, dates, tuples. Missing labels are refused.
         columns : sequence of str, optional
@@ -202,6 +204,7 @@ class Bags(BagsContainer):
         Parameters
         ----------
         frame : pandas.DataFrame or polars.DataFrame
+            One point a row, with the label of its bag and its features.
         by : str or sequence of str
             The column that holds the label of each row's bag. Several columns give tuples as labels.
         columns : sequence of str, optional
@@ -295,7 +298,13 @@ class Bags(BagsContainer):
             np.savez(file, **self.to_arrays())  # type: ignore[arg-type]
 
     def to_arrays(self) -> dict[str, Array]:
-        """Return data, offsets, rows, labels and column names as arrays that need no pickle."""
+        """Return data, offsets, rows, labels and column names as arrays that need no pickle.
+
+        Returns
+        -------
+        dict of str to ndarray
+            What :meth:`save` writes and :meth:`from_arrays` reads.
+        """
         named = {} if self.columns is None else {"columns": np.array(self.columns)}
         own = {"data": self.data, "offsets": self.offsets, "rows": self.rows}
         return {**own, **labels_to_arrays(self.labels, "labels"), **named}

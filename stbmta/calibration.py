@@ -49,17 +49,29 @@ def tune_stb_large_bags(
     bag_size : int
         The size of the small bags that the parameters are for.
     kernel : Kernel or str
-    zeta, gamma, c, zetas
-        As for :func:`stbmta.tune_stb`.
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
+    zeta : float, optional
+        A fixed threshold; chosen from `zetas` by default.
+    gamma : float or "theory", optional
+        A fixed shrinkage, or that of Theorem 1 with c * zeta; chosen by default: the best value between 0
+        and 1 has a closed form for each threshold.
+    c : float, optional
+        With gamma="theory", a fixed factor; chosen by default.
+    zetas : array-like, optional
+        The thresholds to try.
     variance : float, optional
         The known variance of each coordinate (linear kernel): use the tests of eq. deftestsgaus.
     n_draws : int, default=20
+        How often to draw small bags; the scores are averaged.
     rng : {None, int, numpy.random.Generator}, optional
+        Draws the points of the small bags.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
 
     Returns
     -------
     Tuning
+        The choice, and the estimated risk over the whole grid.
 
     Notes
     -----
@@ -108,15 +120,25 @@ def tune_stb_unbiased(
     Parameters
     ----------
     s : BagStatistics
-    zeta, gamma, c, zetas
-        As for :func:`stbmta.tune_stb`.
+        Statistics of the bags.
+    zeta : float, optional
+        A fixed threshold; chosen from `zetas` by default.
+    gamma : float or "theory", optional
+        A fixed shrinkage, or that of Theorem 1 with c * zeta; chosen by default: the best value between 0
+        and 1 has a closed form for each threshold.
+    c : float, optional
+        With gamma="theory", a fixed factor; chosen by default.
+    zetas : array-like, optional
+        The thresholds to try.
     variance : float, optional
         The known variance of each coordinate (linear kernel): use the tests of eq. deftestsgaus.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
 
     Returns
     -------
     Tuning
+        The choice, and the estimated risk over the whole grid.
 
     Notes
     -----

@@ -41,11 +41,13 @@ def candidates(s: BagStatistics, mse: Array, dimension: float, *, n_threads: int
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     mse : ndarray of shape (B,)
         Squared errors of the naive means, known or estimated.
     dimension : float
         The effective dimension of the noise, see :func:`stbmta.aggregation.noise_dimension`.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
 
     Returns
     -------

@@ -56,14 +56,26 @@ class Certificate:
         return self.bounds / self.naive_error
 
     def to_frame(self) -> Any:
-        """Return one row a bag as a pandas data frame."""
+        """Return one row a bag as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns `bound`, `naive_error` and `factor`, by label.
+        """
         import pandas as pd
 
         columns = {"bound": self.bounds, "naive_error": self.naive_error, "factor": self.factors}
         return pd.DataFrame(columns, index=labels_index(self.labels))
 
     def summary(self) -> str:
-        """Return the main figures as text."""
+        """Return the main figures as text.
+
+        Returns
+        -------
+        str
+            The range and the average of the factors, and how many bags are guaranteed to gain.
+        """
         factors = self.factors
         return (
             f"With probability {1 - self.alpha:g} all {len(factors)} squared errors are at most "
@@ -85,6 +97,11 @@ def certify(W: Any, s: BagStatistics, variance: float, alpha: float = 0.05) -> C
         The known variance of each coordinate of the points, which must be Gaussian and isotropic.
     alpha : float, default=0.05
         The probability that any bound fails, a quarter for each of the four events.
+
+    Returns
+    -------
+    Certificate
+        One bound for each bag.
 
     Notes
     -----
@@ -121,8 +138,17 @@ def certified_weights(s: BagStatistics, variance: float, alpha: float = 0.05) ->
 
     Parameters
     ----------
-    s, variance, alpha
-        As for :func:`certify`.
+    s : BagStatistics
+        Of the linear kernel.
+    variance : float
+        The known variance of each coordinate of the points, which must be Gaussian and isotropic.
+    alpha : float, default=0.05
+        The probability that any bound fails, a quarter for each of the four events.
+
+    Returns
+    -------
+    ndarray of shape (B, B)
+        Each row sums to 1, and no weight is negative.
 
     Notes
     -----
@@ -153,8 +179,17 @@ def upper_distances(s: BagStatistics, variance: float, alpha: float) -> Array:
 
     Parameters
     ----------
-    s, variance, alpha
-        As for :func:`certify`.
+    s : BagStatistics
+        Of the linear kernel.
+    variance : float
+        The known variance of each coordinate of the points, which must be Gaussian and isotropic.
+    alpha : float
+        The probability that any bound fails.
+
+    Returns
+    -------
+    ndarray of shape (B, B + 1)
+        Of the distances themselves, not their squares; 0 from a mean to itself.
 
     Examples
     --------

@@ -42,6 +42,7 @@ class ClusteredMTA(BagEstimator):
     Parameters
     ----------
     kernel : Kernel or str, default="linear"
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
     n_clusters : int, optional
         At most. None: where the eigenvalues of the tasks' graph have their largest gap, 50 at most unless more are
         clearly separate.
@@ -50,6 +51,7 @@ class ClusteredMTA(BagEstimator):
     random_state : int, Generator or None
         For the clustering.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
 
     Attributes
     ----------
@@ -166,10 +168,16 @@ def clustered_mta(s: BagStatistics, clusters: npt.ArrayLike, *, mse: npt.ArrayLi
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     clusters : array-like of shape (B,)
         The cluster of each bag.
     mse : array-like of shape (B,), optional
         The squared errors of the naive means; their estimates by default.
+
+    Returns
+    -------
+    ndarray of shape (B, B)
+        Each row sums to 1; weights are 0 outside the cluster of the bag.
 
     Examples
     --------
@@ -213,12 +221,16 @@ class SpectralKMSE(BagEstimator):
     Parameters
     ----------
     kernel : Kernel or str, default="linear"
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
     penalty : float, optional
         :math:`\lambda_i` over the largest eigenvalue of :math:`\hat C_i`. None: chosen by leaving out points,
         one value for all bags.
     n_folds : int, default=5
+        Folds of the K-fold choice.
     random_state : int, Generator or None
+        Draws folds.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
 
     Attributes
     ----------
@@ -285,6 +297,11 @@ def spectral_kmse(K: Array, penalty: float) -> Array:
         Kernel values between the points.
     penalty : float
         :math:`\lambda` over the largest eigenvalue of K / N; 0 is the naive mean.
+
+    Returns
+    -------
+    ndarray of shape (N,)
+        One weight a point; they need not sum to 1.
 
     Examples
     --------

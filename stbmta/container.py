@@ -204,10 +204,12 @@ class BagsContainer:
         fraction : float
             The share of each bag that goes to the first part; both parts get at least one point.
         rng : {None, int, numpy.random.Generator}, optional
+            Draws the points of the first part.
 
         Returns
         -------
         first, second : Bags
+            The two parts of all bags, under the same labels.
         """
         self.require_parts(fraction, 1, 1, "a split")
         first = _first_sizes(fraction, self.sizes)
@@ -223,7 +225,9 @@ class BagsContainer:
         Parameters
         ----------
         size : int or array of int, shape (B,)
+            One number for all bags or one a bag; at most the size of the bag.
         rng : {None, int, numpy.random.Generator}, optional
+            Draws the points.
         """
         given = np.asarray(size)
         if given.dtype.kind not in "iu" or (given < 1).any():
@@ -248,6 +252,7 @@ class BagsContainer:
         n_folds : int
             At most; a bag of N points has at most N folds.
         rng : {None, int, numpy.random.Generator}, optional
+            Draws the folds.
 
         Returns
         -------
@@ -336,11 +341,23 @@ class BagsDescription:
         ]
 
     def summary(self) -> str:
-        """Return a small table as text."""
+        """Return a small table as text.
+
+        Returns
+        -------
+        str
+            One figure a line.
+        """
         return "\n".join(f"{name:<18}{value}" for name, value in self._rows())
 
     def to_frame(self) -> Any:
-        """Return the same as a pandas data frame of one row."""
+        """Return the same as a pandas data frame of one row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One column a figure; the memory is in bytes.
+        """
         import pandas as pd
 
         return pd.DataFrame([{name: getattr(self, name) for name in self.__slots__}])

@@ -74,7 +74,14 @@ class RotatedGaussians:
         Parameters
         ----------
         bag_size : int
+            Points of each bag.
         rng : {None, int, numpy.random.Generator}, optional
+            Draws the points.
+
+        Returns
+        -------
+        Bags
+            One bag for each Gaussian, in the same order.
 
         Examples
         --------
@@ -108,9 +115,16 @@ def unif(
     Parameters
     ----------
     n_bags, dim, bag_size : int
+        Number of bags, dimension of the points, and points of each bag.
     active : int, default=10
         Dimension of the cube; the other coordinates of the means are 0.
     rng : {None, int, numpy.random.Generator}, optional
+        Draws means and points.
+
+    Returns
+    -------
+    MeansSample
+        The bags, with their true means.
 
     Examples
     --------
@@ -138,10 +152,17 @@ def cluster(
     Parameters
     ----------
     n_bags, dim, bag_size, n_clusters : int
+        Number of bags, dimension of the points, points of each bag, and number of centers.
     spread : float, default=0.1
         Standard deviation of the coordinates of the means around their center. The paper's text says
         variance 0.1; its table needs standard deviation 0.1, and so does the authors' code.
     rng : {None, int, numpy.random.Generator}, optional
+        Draws means and points.
+
+    Returns
+    -------
+    MeansSample
+        The bags, with their true means.
 
     Examples
     --------
@@ -171,10 +192,18 @@ def sphere(
     Parameters
     ----------
     n_bags, dim, bag_size : int
+        Number of bags, dimension of the points, and points of each bag.
     active : int, default=6
         Dimension of the space that holds the sphere.
     radius : float, default=50.0
+        Distance of the means from 0.
     rng : {None, int, numpy.random.Generator}, optional
+        Draws means and points.
+
+    Returns
+    -------
+    MeansSample
+        The bags, with their true means.
 
     Examples
     --------
@@ -203,8 +232,16 @@ def sparse(
     Parameters
     ----------
     n_bags, dim, bag_size, n_nonzero : int
+        Number of bags, dimension of the points, points of each bag, and coordinates of each mean that are not 0.
     largest : float, default=20.0
+        Upper end of the interval of the uniform coordinates.
     rng : {None, int, numpy.random.Generator}, optional
+        Draws means and points.
+
+    Returns
+    -------
+    MeansSample
+        The bags, with their true means.
 
     Examples
     --------
@@ -232,12 +269,20 @@ def rotated_gaussians(
     Parameters
     ----------
     n_bags : int, default=50
+        Number of bags.
     bag_size : int or array-like of shape (n_bags,), default=50
+        Points of a bag: one number for all or one a bag.
     radius : float, default=0.0
         Clusters of bags are centered at equal distances on a circle of this radius (setting d).
     n_clusters : int, default=5
+        Number of clusters, nearly equal in size; the bags of a cluster follow each other.
     rng : {None, int, numpy.random.Generator}, optional
         Angles are uniform between -pi/4 and pi/4.
+
+    Returns
+    -------
+    RotatedGaussians
+        The bags, with mean and covariance of each Gaussian.
 
     Examples
     --------

@@ -37,6 +37,7 @@ class KernelMeans:
     bags : Bags
         The points that carry the embeddings.
     kernel : Kernel or str
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
     weights : array or scipy.sparse matrix of shape (m, B), optional
         Row i holds the weights of estimate i; the naive means by default.
     labels : iterable, optional
@@ -102,6 +103,11 @@ class KernelMeans:
         r"""Return the value of each estimated embedding at each point, (m, number of points).
 
         :math:`\tilde\mu_i(z) = \sum_j w_{ij} N_j^{-1} \sum_k k(x^{(j)}_k, z)`.
+
+        Returns
+        -------
+        ndarray of shape (m, number of points)
+            Row i holds the values of estimate i.
         """
         if isinstance(self.kernel, Precomputed) and not callable(self.kernel.values):
             raise TypeError("a precomputed kernel matrix cannot be evaluated at new points; give a function.")
@@ -110,7 +116,13 @@ class KernelMeans:
         return self.weights @ cross_statistics(self.bags, singles, self.kernel, n_threads=n_threads)
 
     def inner(self, other: "KernelMeans") -> Array:
-        """Return the inner products with other estimates of the same kernel, (m, m')."""
+        """Return the inner products with other estimates of the same kernel, (m, m').
+
+        Returns
+        -------
+        ndarray of shape (m, m')
+            Row i, column j: of estimate i with the other estimate j.
+        """
         if other is self:
             return self.gram
         if other.kernel != self.kernel:
@@ -127,6 +139,11 @@ class KernelMeans:
         ----------
         other : KernelMeans, optional
             These estimates themselves by default.
+
+        Returns
+        -------
+        ndarray of shape (m, m')
+            Row i, column j: from estimate i to the other estimate j, at least 0.
         """
         right = self if other is None else other
         if isinstance(self.kernel, Linear) and isinstance(right.kernel, Linear):
@@ -143,7 +160,13 @@ class KernelMeans:
         return np.asarray(self.weights @ means)
 
     def witness(self, first: int, second: int, points: npt.ArrayLike) -> Array:
-        r"""Return :math:`\tilde\mu_i(z) - \tilde\mu_j(z)` at points, which shows where two bags differ."""
+        r"""Return :math:`\tilde\mu_i(z) - \tilde\mu_j(z)` at points, which shows where two bags differ.
+
+        Returns
+        -------
+        ndarray of shape (number of points,)
+            Positive where the embedding of `first` is larger, negative where that of `second` is.
+        """
         values = self.evaluate(points)
         return values[first] - values[second]
 

@@ -49,12 +49,14 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         X : Bags, list of arrays, or array or data frame of shape (n, d)
             A long table needs `groups`; without them it is one bag.
         y : ignored
+            Not used; scikit-learn passes it.
         groups : array-like of shape (n,), optional
             The bag of each row of a long table.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
         bags = self._as_bags(X, groups, reset=True)
         self.bags_ = bags
@@ -111,7 +113,14 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         X : Bags with the labels of fitted bags, or array or data frame of shape (n, d)
             A list of arrays has no labels, and is refused.
         y : ignored
+            Not used; scikit-learn passes it.
         groups : array-like of shape (n,), optional
+            The bag of each row of a long table.
+
+        Returns
+        -------
+        float
+            Minus an unbiased estimate of the average squared error, up to a constant.
         """
         check_is_fitted(self)
         if _is_list_of_arrays(X):

@@ -75,12 +75,14 @@ class LargeFit(BagEstimator):
         X : Bags, BagStream, list of arrays, or array or data frame of shape (n, d)
             A long table needs `groups`; without them it is one bag.
         y : ignored
+            Not used; scikit-learn passes it.
         groups : array-like of shape (n,), optional
             The bag of each row of a long table.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
         for name in _FITTED:  # of an earlier fit
             self.__dict__.pop(name, None)
@@ -215,12 +217,14 @@ class LargeFit(BagEstimator):
         X : Bags, BagStream, list of arrays, or array or data frame of shape (n, d)
             The data that were fitted. Of a stream only the bags that are drawn are kept.
         groups : array-like of shape (n,), optional
+            The bag of each row of a long table.
         n_bags : int, default=24
             How many bags are drawn.
 
         Returns
         -------
         ApproximationError
+            Mean, root mean square and largest of the differences.
         """
         check_is_fitted(self)
         s: Any = self.statistics_
@@ -240,9 +244,18 @@ class LargeFit(BagEstimator):
 
         Parameters
         ----------
-        X : as in :meth:`fit`
+        X : Bags, BagStream, or array or data frame of shape (n, d)
+            Other points of bags that were fitted, under the same labels; a stream only after a fit in tiles or by
+            features.
         y : ignored
+            Not used; scikit-learn passes it.
         groups : array-like of shape (n,), optional
+            The bag of each row of a long table.
+
+        Returns
+        -------
+        float
+            Minus an unbiased estimate of the average squared error, up to a constant.
         """
         check_is_fitted(self)
         if "large_" not in self.__dict__:

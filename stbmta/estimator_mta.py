@@ -34,6 +34,7 @@ class MTA(BagEstimator):
     Parameters
     ----------
     kernel : Kernel or str, default="linear"
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
     similarity : {"constant", "minimax", "stb"}, default="constant"
         All pairs alike (MTA const), as similar as the average distance or, for "minimax", the largest distance of the
         naive means suggests; or the outcome of the similarity tests (MTA stb).
@@ -48,8 +49,11 @@ class MTA(BagEstimator):
         What the average distance says about the similarity "constant": 2 over it, as in the authors' code, or the
         distance itself, as the paper prints it. See :func:`stbmta.weights.mta_constant`.
     n_folds : int, default=5
+        Folds of the K-fold choice.
     random_state : int, Generator or None
+        Draws folds, or noise.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
     client : dask.distributed.Client, optional
         Compute kernel values on its cluster; the result has the same bits.
 

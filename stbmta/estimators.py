@@ -32,7 +32,9 @@ class NaiveMean(BagEstimator):
     Parameters
     ----------
     kernel : Kernel or str, default="linear"
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
     n_threads : int, optional
+        All available cores by default. It does not change the result.
     client : dask.distributed.Client, optional
         Compute kernel values on its cluster; the result has the same bits.
 
@@ -67,7 +69,9 @@ class RKMSE(BagEstimator):
     Parameters
     ----------
     kernel : Kernel or str, default="linear"
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
     n_threads : int, optional
+        All available cores by default. It does not change the result.
     client : dask.distributed.Client, optional
         Compute kernel values on its cluster; the result has the same bits.
 
@@ -94,6 +98,7 @@ class STB(LargeFit):
     Parameters
     ----------
     kernel : Kernel or str, default="linear"
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
     zeta : float, optional
         The threshold of the tests, :math:`U_{ij} \le \zeta \widehat{\mathrm{MSE}}_i`. None: choose it by
         K-fold inside the bags, without knowing the truth.
@@ -127,6 +132,7 @@ class STB(LargeFit):
         kernel is done in tiles: the same parameters and neighbors, and the same estimates but for the last bits, as
         averages are then added up one by one and not by a matrix product. What cannot fit is refused.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
     client : dask.distributed.Client, optional
         Do the large computations on its cluster; the result has the same bits.
 
@@ -300,6 +306,7 @@ class JamesStein(BagEstimator):
     constant : {"classical", "authors"}, default="classical"
         d - 2, or d - 3 as in the paper authors' code.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
 
     Examples
     --------

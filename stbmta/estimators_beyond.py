@@ -63,6 +63,7 @@ class WaterFilling(_WithErrors):
     Parameters
     ----------
     kernel : Kernel or str, default="linear"
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
     scale : float, optional
         Of the squared distances: 1 is the bound, less counts on biases to cancel, infinity leaves each mean by itself.
         None: chosen by held-out points.
@@ -71,8 +72,11 @@ class WaterFilling(_WithErrors):
     variance : float, optional
         The variance of each coordinate, if it is known (linear kernel).
     n_folds : int, default=5
+        Folds of the K-fold choice.
     random_state : int, Generator or None
+        Draws folds, or noise.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
 
     Attributes
     ----------
@@ -150,6 +154,7 @@ class ConvexAggregation(_WithErrors):
     Parameters
     ----------
     kernel : Kernel or str, default="linear"
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
     kappa : float, default=1.0
         The penalty in standard deviations.
     ridge : float, default=1.0
@@ -157,6 +162,7 @@ class ConvexAggregation(_WithErrors):
     variance : float, optional
         The variance of each coordinate, if it is known (linear kernel).
     n_threads : int, optional
+        All available cores by default. It does not change the result.
 
     Attributes
     ----------
@@ -213,14 +219,18 @@ class SpectralShrinkage(_WithErrors):
     Parameters
     ----------
     kernel : Kernel or str, default="linear"
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
     rank : int or "optimal", optional
         So many components, or the optimal shrinkage of singular values for evenly spread noise. None: "optimal" if the
         variance is known, otherwise chosen by held-out points, from among both and the naive means.
     variance : float, optional
         The variance of each coordinate, if it is known (linear kernel).
     n_folds : int, default=5
+        Folds of the K-fold choice.
     random_state : int, Generator or None
+        Draws folds, or noise.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
 
     Attributes
     ----------

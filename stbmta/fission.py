@@ -70,6 +70,12 @@ def fission(s: BagStatistics, variance: float, *, amount: float = 0.3, rng: RNG 
     amount : float, default=0.3
         The factor a of the noise. Small: X' is close to the data, but X'' is noisy.
     rng : {None, int, numpy.random.Generator}, optional
+        Draws the noise.
+
+    Returns
+    -------
+    Fission
+        The two parts, and the variance of the coordinates in the first.
 
     Examples
     --------
@@ -114,7 +120,13 @@ class FissionTuning(Tuning):
     method: str = "fission"
 
     def summary(self) -> str:
-        """Return the choice as text."""
+        """Return the choice as text.
+
+        Returns
+        -------
+        str
+            The parameters, how they were chosen, and the estimated change of the squared error.
+        """
         name = "c" if self.gamma is None else "gamma"
         draws = "1 draw" if self.n_draws == 1 else f"{self.n_draws} draws"
         return (
@@ -168,14 +180,16 @@ def tune_stb_fission(
     statistics : BagStatistics, optional
         Of the bags, if they are known already.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
 
     Returns
     -------
     FissionTuning
+        The choice, and the estimated risk over the whole grid.
 
     See Also
     --------
-    stbmta.tune_stb : by K-fold, for any kernel and unknown variance.
+    stbmta.tune_stb : By K-fold, for any kernel and unknown variance.
 
     Notes
     -----
@@ -231,8 +245,18 @@ def choose_stb(
     ----------
     drawn : sequence of NeighborPaths
         One for each draw of the noise, of X' against X''.
-    gamma, c, amount
-        As for :func:`tune_stb_fission`.
+    gamma : float or "theory", optional
+        A fixed shrinkage, or that of Theorem 1 with c * zeta; chosen by default: the best value between 0
+        and 1 has a closed form for each threshold.
+    c : float, optional
+        With gamma="theory", a fixed factor; chosen by default.
+    amount : float, default=0.3
+        The factor a of the noise in `drawn`; it is passed on to the result.
+
+    Returns
+    -------
+    FissionTuning
+        The choice, and the estimated risk over the whole grid.
 
     Examples
     --------

@@ -71,19 +71,37 @@ class GridErrors:
     naive: float
 
     def best(self) -> Best:
-        """Return the point with the smallest error; the first of several."""
+        """Return the point with the smallest error; the first of several.
+
+        Returns
+        -------
+        Best
+            Its threshold, its value of gamma (or c), and its error.
+        """
         z, p = np.unravel_index(int(np.argmin(self.errors)), self.errors.shape)
         zeta = None if self.zetas is None else float(self.zetas[z])
         return Best(zeta, float(self.values[p]), float(self.errors[z, p]))
 
     def summary(self) -> str:
-        """Return the best point as text."""
+        """Return the best point as text.
+
+        Returns
+        -------
+        str
+            The smallest error, where it is, and the error of the naive means.
+        """
         zeta, value, error = self.best()
         place = f"{self.parameter} = {value:g}" + ("" if zeta is None else f", zeta = {zeta:g}")
         return f"smallest squared error {error:.4g} at {place}; naive means {self.naive:.4g}"
 
     def to_frame(self) -> Any:
-        """Return the errors as a pandas data frame, one row a threshold."""
+        """Return the errors as a pandas data frame, one row a threshold.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One column for each value of gamma (or c).
+        """
         import pandas as pd
 
         index = None if self.zetas is None else pd.Index(self.zetas, name="zeta")
@@ -120,13 +138,25 @@ class NeighborPaths:
     mm: Array
 
     def errors(self, gamma: npt.ArrayLike) -> Array:
-        """Return the squared error of each bag at each threshold, (Z, B), for a gamma of that shape or less."""
+        """Return the squared error of each bag at each threshold, (Z, B), for a gamma of that shape or less.
+
+        Returns
+        -------
+        ndarray of shape (Z, B)
+            Against a proxy of the truth errors can be negative.
+        """
         g = np.asarray(gamma, dtype=np.float64)
         quadratic = g**2 * self.aa + 2 * g * (1 - g) * self.ab + (1 - g) ** 2 * self.bb
         return quadratic - 2 * (g * self.am + (1 - g) * self.bm) + self.mm
 
     def naive(self, clip: bool = False) -> float:
-        """Return the squared error of the naive means, averaged over bags."""
+        """Return the squared error of the naive means, averaged over bags.
+
+        Returns
+        -------
+        float
+            With `clip` the negative errors of single bags count as 0.
+        """
         return float(average_errors(self.aa - 2 * self.am + self.mm, clip))
 
     def weight(self, gammas: npt.ArrayLike, *, clip: bool = False) -> GridErrors:
@@ -139,6 +169,11 @@ class NeighborPaths:
         clip : bool, default=False
             Replace the negative errors of single bags by 0. Against a proxy of the truth errors can be
             negative; the paper's experiments clip them, which hides part of a large improvement.
+
+        Returns
+        -------
+        GridErrors
+            One row a threshold, and one column a gamma.
         """
         values = one_dimensional(gammas, "gammas")
         if not ((values >= 0) & (values <= 1)).all():
@@ -164,6 +199,11 @@ class NeighborPaths:
             At least 0.
         clip : bool, default=False
             As for :meth:`weight`.
+
+        Returns
+        -------
+        GridErrors
+            One row a finite threshold, and one column a factor.
         """
         values = one_dimensional(cs, "cs")
         finite = finite_thresholds(self.zetas)
@@ -176,7 +216,13 @@ class NeighborPaths:
         return GridErrors(parameter="c", zetas=zetas, values=values, errors=errors, naive=self.naive(clip))
 
     def parabolas(self) -> tuple[Array, Array, Array]:
-        """Return the average error at each threshold as a parabola in gamma: square, slope, constant, (Z,)."""
+        """Return the average error at each threshold as a parabola in gamma: square, slope, constant, (Z,).
+
+        Returns
+        -------
+        square, slope, constant : ndarray of shape (Z,)
+            The average error is square * gamma^2 + slope * gamma + constant.
+        """
         aa, am, mm = self.aa.mean(), self.am.mean(), self.mm.mean()
         ab, bb, bm = (term.mean(axis=1) for term in (self.ab, self.bb, self.bm))
         return aa - 2 * ab + bb, 2 * (ab - bb + bm - am), bb - 2 * bm + mm
@@ -196,6 +242,7 @@ def neighbor_paths(
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     truth : Truth
         One true mean a bag.
     zetas : array-like
@@ -261,6 +308,13 @@ def inner_products(
 
     True means that are not in `rows` may be left out. Vectors are taken less their average: weights sum to 1, so errors
     stay, and no accuracy is lost.
+
+    Returns
+    -------
+    gram, cross : ndarray of shape (B, B)
+        Between naive means, and of true means (rows) with naive means (columns).
+    norms : ndarray of shape (B,)
+        Squared norms of the true means, less the squared errors of a proxy.
     """
     truth.check(s)
     known = truth.norms if truth.means is None else truth.means
@@ -284,17 +338,35 @@ def inner_products(
 
 
 def naive_errors(s: BagStatistics, variance: float | None) -> Array:
-    """Return the squared errors of the naive means: estimated, or from the known variance."""
+    """Return the squared errors of the naive means: estimated, or from the known variance.
+
+    Returns
+    -------
+    ndarray of shape (B,)
+        One squared error a bag.
+    """
     return s.naive_mse if variance is None else known_mse(s, variance)
 
 
 def average_errors(errors: Array, clip: bool) -> Any:
-    """Return the average over the last axis, over bags; with `clip` negative errors count as 0."""
+    """Return the average over the last axis, over bags; with `clip` negative errors count as 0.
+
+    Returns
+    -------
+    float or ndarray
+        A number for one error a bag; one average less axis otherwise.
+    """
     return (np.maximum(errors, 0.0) if clip else errors).mean(axis=-1)
 
 
 def thresholds(zetas: npt.ArrayLike) -> Array:
-    """Return the different thresholds in ascending order, and refuse negative ones."""
+    """Return the different thresholds in ascending order, and refuse negative ones.
+
+    Returns
+    -------
+    ndarray of shape (Z,)
+        At least 0; the last may be infinity.
+    """
     grid = np.unique(one_dimensional(zetas, "zetas"))
     if not (grid >= 0).all():
         raise ValueError(f"zetas must be at least 0, found {grid[~(grid >= 0)][0]}.")
@@ -302,7 +374,13 @@ def thresholds(zetas: npt.ArrayLike) -> Array:
 
 
 def finite_thresholds(zetas: Array) -> npt.NDArray[np.bool_]:
-    """Tell which thresholds Theorem 1 speaks about, and refuse a grid without any."""
+    """Tell which thresholds Theorem 1 speaks about, and refuse a grid without any.
+
+    Returns
+    -------
+    ndarray of bool, shape (Z,)
+        True where a threshold is finite.
+    """
     finite = np.isfinite(zetas)
     if not finite.any():
         raise ValueError(
@@ -312,7 +390,13 @@ def finite_thresholds(zetas: Array) -> npt.NDArray[np.bool_]:
 
 
 def one_dimensional(values: npt.ArrayLike, name: str) -> Array:
-    """Return the values of a grid as an array, and refuse anything else."""
+    """Return the values of a grid as an array, and refuse anything else.
+
+    Returns
+    -------
+    ndarray of float64
+        A single number becomes a grid of one value.
+    """
     array = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if array.ndim != 1 or len(array) == 0 or np.isnan(array).any():
         raise ValueError(f"{name} must be a list of numbers, found {values!r}.")

@@ -36,6 +36,7 @@ def mta_constant_grid(
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     truth : Truth
         One true mean a bag.
     gammas : array-like
@@ -44,6 +45,11 @@ def mta_constant_grid(
         The known variance of each coordinate (linear kernel).
     clip : bool, default=False
         As for :meth:`stbmta.grid.NeighborPaths.weight`.
+
+    Returns
+    -------
+    GridErrors
+        One error for each gamma, in a single row.
 
     Notes
     -----
@@ -106,6 +112,7 @@ def mta_stb_grid(
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     truth : Truth
         One true mean a bag.
     zetas, gammas : array-like
@@ -114,6 +121,11 @@ def mta_stb_grid(
         The known variance of each coordinate (linear kernel): use the tests of eq. deftestsgaus.
     clip : bool, default=False
         As for :meth:`stbmta.grid.NeighborPaths.weight`.
+
+    Returns
+    -------
+    GridErrors
+        One row a threshold, and one column a gamma.
 
     Notes
     -----

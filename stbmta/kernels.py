@@ -42,7 +42,13 @@ class Kernel:
         raise NotImplementedError
 
     def resolve(self, bags: "Bags") -> "Kernel":
-        """Return the same kernel with every parameter a number, chosen from the data where asked to."""
+        """Return the same kernel with every parameter a number, chosen from the data where asked to.
+
+        Returns
+        -------
+        Kernel
+            The kernel itself if it has nothing to choose.
+        """
         return self
 
 
@@ -255,6 +261,11 @@ class Precomputed(Kernel):
 
 def as_kernel(kernel: Kernel | str) -> Kernel:
     """Return the kernel that is meant: an object, or the name of one.
+
+    Returns
+    -------
+    Kernel
+        An object as it is; "rbf" and "laplacian" choose the median distance as bandwidth.
 
     Examples
     --------

@@ -80,6 +80,11 @@ class NeighborAverages:
         ----------
         gamma : float or array-like of shape (B,), default=0.0
             The share of the naive mean.
+
+        Returns
+        -------
+        ndarray of shape (B, d)
+            Row i is the estimate of mean i.
         """
         share = np.asarray(gamma, dtype=np.float64)
         if share.shape not in ((), (len(self.counts),)):
@@ -88,7 +93,13 @@ class NeighborAverages:
         return share * self.means + (1 - share) * self.averages
 
     def summary(self) -> str:
-        """Return the main figures as text."""
+        """Return the main figures as text.
+
+        Returns
+        -------
+        str
+            Number of bags, numbers of neighbors and average error of the naive means.
+        """
         few, middle, many = np.percentile(self.counts, [0, 50, 100])
         return (
             f"{len(self.counts)} bags in {self.means.shape[1]} dimensions\n"
@@ -97,7 +108,13 @@ class NeighborAverages:
         )
 
     def to_frame(self) -> Any:
-        """Return the number of neighbors and the naive MSE of each bag as a pandas data frame."""
+        """Return the number of neighbors and the naive MSE of each bag as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a bag, by label.
+        """
         import pandas as pd
 
         columns = {"neighbors": self.counts, "naive_mse": self.naive_mse}
@@ -143,6 +160,7 @@ def neighbor_averages(
     Returns
     -------
     NeighborAverages
+        Naive means, averages and numbers of neighbors, in the order of the bags.
 
     Notes
     -----
@@ -226,8 +244,15 @@ def filter_limits(
     norms : ndarray of shape (B,)
         Squared norms of the means, at most 1.
     errors, thresholds : ndarray of shape (B,)
-        i and j are neighbors if :math:`|x - y|^2 - (e_i + e_j) \le t_i`.
+        Bags i and j are neighbors if :math:`|x - y|^2 - (e_i + e_j) \le t_i`.
     dim : int
+        Number of coordinates of the means, d.
+
+    Returns
+    -------
+    r, c : ndarray of float32, shape (2, B)
+        Limits for the first and for the second of two bags; those in row 0 rule pairs out, those in row 1 make
+        sure.
 
     Notes
     -----
@@ -289,14 +314,30 @@ class NeighborTest:
     def panels(
         self, rows: Indices, limits: npt.NDArray[np.float32]
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Return these means as panels of single precision, and their limits padded alike."""
+        """Return these means as panels of single precision, and their limits padded alike.
+
+        Returns
+        -------
+        panels : ndarray of float32
+            The means less the center, scaled, in blocks of a fixed number of rows.
+        limits : ndarray of float32, shape (2, rows)
+            The limits, with zeros up to the end of the last block.
+        """
         return pack(self.means, self.center, rows, self.scale, limits)
 
 
 def pack(
     means: Array, center: Array, order: Indices, scale: float, limits: npt.NDArray[np.float32]
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """Return means[order] less the center as panels of single precision, and limits[:, order], padded alike."""
+    """Return means[order] less the center as panels of single precision, and limits[:, order], padded alike.
+
+    Returns
+    -------
+    panels : ndarray of float32
+        The means less the center, scaled, in blocks of a fixed number of rows.
+    limits : ndarray of float32, shape (2, rows)
+        The limits, with zeros up to the end of the last block.
+    """
     n_panels = -(-len(order) // WIDTH)
     panels = aligned_zeros(n_panels * WIDTH * means.shape[1], np.float32)
     jit_linear.pack_panels(means, center, order, scale, panels)
@@ -313,11 +354,20 @@ def sum_neighbors(
     Parameters
     ----------
     test : NeighborTest
+        The means, and what decides who is a neighbor.
     kept : KeptPairs or None
         Where to keep the neighbors themselves.
     n_threads : int
+        Number of threads. It does not change the result.
     spare : int
         Bytes that the outcomes of tests may take; a panel of rows for each thread is allowed in any case.
+
+    Returns
+    -------
+    sums : ndarray of shape (B, d)
+        Over the neighbors of each bag, the bag itself among them.
+    counts : ndarray of int64, shape (B,)
+        How many neighbors each bag has, itself included.
     """
     order, means = test.order, test.means
     n_bags, dim = means.shape

@@ -112,7 +112,13 @@ class PairPValues:
         return found
 
     def to_frame(self) -> Any:
-        """Return one row for each pair: labels, squared distance, p-value and Holm's corrected p-value."""
+        """Return one row for each pair: labels, squared distance, p-value and Holm's corrected p-value.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns `bag`, `other`, `distance`, `pvalue` and `holm`.
+        """
         import pandas as pd
 
         first, second = np.triu_indices(len(self.labels), 1)
@@ -128,7 +134,13 @@ class PairPValues:
         )
 
     def summary(self) -> str:
-        """Return the number of neighbors at level 0.05 by each correction, as text."""
+        """Return the number of neighbors at level 0.05 by each correction, as text.
+
+        Returns
+        -------
+        str
+            The hypothesis, and one line for each correction.
+        """
         n_bags = len(self.labels)
         question = "equal means" if self.tau is None else f"means at least {self.tau:g} naive errors apart"
         lines = [f"{n_bags} bags, {n_bags * (n_bags - 1) // 2} pairs, hypothesis: {question} ({self.method})"]
@@ -154,7 +166,9 @@ def pair_pvalues(
     Parameters
     ----------
     bags : Bags
-    kernel : Kernel or {"linear", "rbf", "laplacian", "polynomial"}
+        The bags to compare; they may differ in size.
+    kernel : Kernel or str, default="linear"
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
     method : {"chi-square", "normal", "permutation", "gaussian"}, default="chi-square"
         "chi-square" and "normal" compare the unbiased squared distance U with its standard deviation, estimated from
         traces of the covariances; the chi-square has the skewness of U too and is right farther out in the tail.
@@ -173,10 +187,12 @@ def pair_pvalues(
     rng : Generator, int or None
         For "permutation".
     n_threads : int, optional
+        All available cores by default. It does not change the result.
 
     Returns
     -------
     PairPValues
+        P-values that are not yet corrected for the number of pairs.
 
     Notes
     -----

@@ -45,6 +45,11 @@ def load_fair(*, standardize: bool = True) -> Bags:
     standardize : bool, default=True
         Give each column mean 0 and standard deviation 1 over all women.
 
+    Returns
+    -------
+    Bags
+        Labels are pairs of numbers: the wife's occupation, the husband's occupation.
+
     Examples
     --------
     >>> load_fair().drop_small(100)
@@ -68,6 +73,13 @@ def load_randhie(*, standardize: bool = True) -> Bags:
     Parameters
     ----------
     standardize : bool, default=True
+        Give each column mean 0 and standard deviation 1 over all person-years.
+
+    Returns
+    -------
+    Bags
+        Labels are triples: logarithm of the coinsurance rate (plus 1), whether there is an individual deductible (0
+        or 1), and octile from 0 to 7.
 
     Examples
     --------
@@ -97,7 +109,9 @@ def load_digits_blocks(
     block_size : int, default=20
         Images in a block; the first `n_blocks * block_size` images of a class after shuffling are used.
     standardize : bool, default=False
+        Give each pixel mean 0 and standard deviation 1 over all images used.
     rng : {None, int, numpy.random.Generator}, default=0
+        Shuffles the images of each class.
 
     Returns
     -------
@@ -139,6 +153,12 @@ def load_elnino(*, standardize: bool = True) -> Bags:
     Parameters
     ----------
     standardize : bool, default=True
+        Give the temperatures mean 0 and standard deviation 1 over all months and years.
+
+    Returns
+    -------
+    Bags
+        Labels are the twelve months, from "JAN" to "DEC".
 
     Examples
     --------

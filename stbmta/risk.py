@@ -35,14 +35,18 @@ def held_out_risk(
     weights : callable
         Takes the statistics of the bags without a fold, and returns the weight matrices to compare.
     bags : Bags
+        The bags from which folds are left out.
     kernel : Kernel or str
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
     n_folds : int, default=5
         At most; a bag of N points has at most N folds.
     least_left : int, default=1
         Points of a bag that must be left, such as 2 for an estimated variance. A bag without so many stays whole: it
         is not scored, but serves the others.
     rng : {None, int, numpy.random.Generator}, optional
+        Draws the folds.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
 
     Returns
     -------
@@ -116,9 +120,16 @@ def unbiased_risk(W: Any, s: BagStatistics, *, mse: npt.ArrayLike | None = None)
     Parameters
     ----------
     W : array or scipy.sparse matrix of shape (B, B)
+        Row i holds the weights of the naive means in estimate i.
     s : BagStatistics
+        Statistics of the bags.
     mse : array-like of shape (B,), optional
         The squared errors :math:`s_i^2` of the naive means; their estimates by default.
+
+    Returns
+    -------
+    ndarray of shape (B,)
+        One estimate a bag; it can be negative.
 
     Notes
     -----

@@ -25,8 +25,14 @@ def too_close(s: "BagStatistics", precision: npt.DTypeLike) -> npt.NDArray[np.bo
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     precision : dtype
         Of the kernel values.
+
+    Returns
+    -------
+    ndarray of bool, shape (B,)
+        False for bags of one point.
 
     Examples
     --------
@@ -43,6 +49,7 @@ def warn_of_close_points(bags: "Bags", s: "BagStatistics") -> None:
     Parameters
     ----------
     bags : Bags
+        The bags that the statistics are of.
     s : BagStatistics
         Of these bags, in double precision.
 

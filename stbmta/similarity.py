@@ -27,6 +27,7 @@ def neighbors(s: BagStatistics, zeta: npt.ArrayLike) -> Neighbors:
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     zeta : float or array-like of shape (B,)
         The threshold, at least 0; one for all bags or one a bag.
 
@@ -75,6 +76,7 @@ def gaussian_neighbors(s: BagStatistics, zeta: npt.ArrayLike, variance: float = 
     Returns
     -------
     ndarray of bool, shape (B, B)
+        Not symmetric where bags differ in size. The diagonal is True.
 
     Examples
     --------

@@ -48,13 +48,25 @@ class Spectrum:
     errors: Array
 
     def weights(self, kept: Array, rows: Rows = slice(None)) -> Array:
-        """Return the weights that keep a share of each component, (rows, B)."""
+        """Return the weights that keep a share of each component, (rows, B).
+
+        Returns
+        -------
+        ndarray of shape (rows, B)
+            Row i holds the weights of the naive means in estimate i.
+        """
         used = kept > 0
         left = self.errors[rows][:, None] * self.vectors[rows][:, used]
         return (left * kept[used]) @ (self.vectors[:, used] / self.errors[:, None]).T
 
     def summary(self) -> str:
-        """Return the largest eigenvalues as text."""
+        """Return the largest eigenvalues as text.
+
+        Returns
+        -------
+        str
+            How many are above 1, and the first eight.
+        """
         shown = ", ".join(f"{value:.4g}" for value in self.values[:8])
         return (
             f"{int((self.values > 1).sum())} of {len(self.values)} eigenvalues above 1; the largest: {shown}"
@@ -71,6 +83,12 @@ def coordinates(s: BagStatistics) -> Array:
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
+
+    Returns
+    -------
+    ndarray of shape (B, r)
+        One naive mean a row.
 
     Notes
     -----
@@ -100,8 +118,14 @@ def spectrum(s: BagStatistics, *, mse: npt.ArrayLike | None = None) -> Spectrum:
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     mse : array-like of shape (B,), optional
         The squared errors of the naive means; their estimates by default.
+
+    Returns
+    -------
+    Spectrum
+        Eigenvalues, largest first, with their eigenvectors and the standard errors.
 
     Notes
     -----
@@ -124,6 +148,11 @@ def spectrum(s: BagStatistics, *, mse: npt.ArrayLike | None = None) -> Spectrum:
 
 def rank_filter(values: Array, rank: int | None = None) -> Array:
     r"""Keep :math:`(1 - 1 / \lambda)_+` of the largest components, and nothing of the others.
+
+    Returns
+    -------
+    ndarray
+        The share kept of each component, below 1.
 
     Examples
     --------
@@ -149,9 +178,16 @@ def optimal_filter(values: Array, n_bags: int, dimension: float) -> Array:
     Parameters
     ----------
     values : ndarray
+        Eigenvalues :math:`\lambda`, as in :class:`Spectrum`: noise alone makes them about 1.
     n_bags : int
+        Number of bags, B.
     dimension : float
-        d, the (effective) dimension of the noise.
+        The (effective) dimension d of the noise.
+
+    Returns
+    -------
+    ndarray
+        The share kept of each component, below 1.
 
     Examples
     --------
@@ -181,6 +217,7 @@ def spectral(
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     rank : int, optional
         Keep so many components, by :func:`rank_filter`. None: :func:`optimal_filter`.
     mse : array-like of shape (B,), optional
@@ -189,6 +226,11 @@ def spectral(
         The effective dimension of the noise, for the optimal filter; the number of features by default.
     rows : slice or array of int, optional
         Only these rows of the matrix.
+
+    Returns
+    -------
+    ndarray of shape (rows, B)
+        Row i holds the weights of the naive means in estimate i.
 
     Notes
     -----
@@ -223,9 +265,16 @@ def denoised_distances(s: BagStatistics, W: Array, rows: Rows = slice(None)) -> 
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     W : ndarray of shape (B, B)
+        The weights, such as those of :func:`spectral`.
     rows : slice or array of int, optional
         Only the distances of these estimates to all.
+
+    Returns
+    -------
+    ndarray of shape (rows, B)
+        At least 0; from an estimate to itself exactly 0.
 
     Examples
     --------

@@ -67,7 +67,13 @@ class Stacking:
     n_views: int
 
     def to_frame(self) -> Any:
-        """Return one row a method, those with the largest shares first, as a pandas data frame."""
+        """Return one row a method, those with the largest shares first, as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns `share`, `risk` and `standard_error`, by name.
+        """
         import pandas as pd
 
         columns = {"share": self.weights, "risk": self.risk, "standard_error": self.standard_errors}
@@ -75,12 +81,24 @@ class Stacking:
         return frame.sort_values(["share", "risk"], ascending=[False, True])
 
     def shares(self) -> dict[str, float]:
-        """Return the methods that were used, largest share first; those below half a percent are left out."""
+        """Return the methods that were used, largest share first; those below half a percent are left out.
+
+        Returns
+        -------
+        dict of str to float
+            Shares by name.
+        """
         used = np.argsort(-self.weights, kind="stable")
         return {self.names[m]: float(self.weights[m]) for m in used if self.weights[m] >= 0.005}
 
     def summary(self) -> str:
-        """Return what was used and why."""
+        """Return what was used and why.
+
+        Returns
+        -------
+        str
+            The shares, and the held-out risk of the combination and of the best single method.
+        """
         shares = ", ".join(f"{share:.0%} {name}" for name, share in self.shares().items())
         best = int(np.argmin(self.risk))
         return (
@@ -105,6 +123,7 @@ def score(
     Parameters
     ----------
     views : iterable of View
+        Statistics to fit on and held-out means, such as those of :func:`stbmta.views.fold_views`.
     candidates : callable
         Takes statistics and squared errors, and returns the methods. Only if the naive means are among them is the
         choice safe: nothing else keeps it from methods that are all worse.
@@ -113,6 +132,12 @@ def score(
     max_scored : int, default=512
         Score so many bags of a view at most, drawn at random; more would only cost time.
     rng : {None, int, numpy.random.Generator}, optional
+        Draws the bags to score.
+
+    Returns
+    -------
+    Stacking
+        The share and the score of each method.
 
     Notes
     -----

@@ -142,7 +142,13 @@ class BagStatistics:
         return distances
 
     def summary(self) -> str:
-        """Return the main figures as text."""
+        """Return the main figures as text.
+
+        Returns
+        -------
+        str
+            Averages of k(x, x) and, if all bags have two points, of the naive errors and of the squared distances.
+        """
         lines = [repr(self), f"kernel mean of k(x, x): {self.diagonal.mean():.6g}"]
         if (self.sizes >= 2).all():
             lines.append(f"average naive MSE:      {self.naive_mse.mean():.6g}")
@@ -152,7 +158,13 @@ class BagStatistics:
         return "\n".join(lines)
 
     def to_frame(self) -> Any:
-        """Return size, mean k(x, x), squared norm and naive MSE of each bag as a pandas data frame."""
+        """Return size, mean k(x, x), squared norm and naive MSE of each bag as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a bag, by label; without `naive_mse` where a bag has a single point.
+        """
         import pandas as pd
 
         columns = {"size": self.sizes, "diagonal": self.diagonal, "squared_norm": np.diagonal(self.gram)}
@@ -176,7 +188,8 @@ def bag_statistics(
     ----------
     bags : Bags or BagStream
         A stream is sorted into memory first, unless the kernel is linear or a `client` does the work.
-    kernel : Kernel or {"linear", "rbf", "laplacian", "polynomial"}
+    kernel : Kernel or str, default="linear"
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
     n_threads : int, optional
         All available cores by default. It does not change the result.
     block_size : int, optional
@@ -195,6 +208,7 @@ def bag_statistics(
     Returns
     -------
     BagStatistics
+        All that estimators need to know about the bags, in their order.
 
     Notes
     -----
@@ -277,7 +291,13 @@ def statistics_from_sums(
     kernel: Kernel,
     dim: int,
 ) -> BagStatistics:
-    """Return the statistics, given sums of kernel values between bags in another order, and sums of k(x, x)."""
+    """Return the statistics, given sums of kernel values between bags in another order, and sums of k(x, x).
+
+    Returns
+    -------
+    BagStatistics
+        Of the bags in the order of `sizes` and `labels`.
+    """
     back = np.argsort(order)
     counts = sizes.astype(np.float64)
     gram = _mean_values(sums, back, back, counts, counts)
@@ -315,6 +335,11 @@ def cross_statistics(
         Precision of the kernel values, as in :func:`bag_statistics`.
     client : dask.distributed.Client, optional
         As in :func:`bag_statistics`.
+
+    Returns
+    -------
+    ndarray of shape (B, B')
+        Row i, column j: the mean of k(x, y) over the points x of bag i of `bags` and y of bag j of `other`.
 
     Examples
     --------
@@ -378,7 +403,13 @@ def _linear_statistics(bags: Bags, n_threads: int | None) -> BagStatistics:
 
 
 def point_diagonal(bags: Bags, kernel: Kernel) -> Array:
-    """Return k(x, x) for every point of the bags, (n,)."""
+    """Return k(x, x) for every point of the bags, (n,).
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        One value a point, in the order of ``bags.data``.
+    """
     if isinstance(kernel, Precomputed) and not callable(kernel.values):
         return kernel.values[bags.rows, bags.rows].astype(np.float64)
     values = np.empty(len(bags.data))
@@ -403,7 +434,13 @@ def _precision(dtype: npt.DTypeLike) -> np.dtype[Any]:
 
 
 def labels_index(labels: npt.NDArray[Any]) -> Any:
-    """Return labels as a pandas index; tuples stay tuples."""
+    """Return labels as a pandas index; tuples stay tuples.
+
+    Returns
+    -------
+    pandas.Index
+        The labels in their order, under the name "bag".
+    """
     import pandas as pd
 
     return pd.Index(labels.tolist(), name="bag", tupleize_cols=False)

@@ -31,6 +31,11 @@ def available_threads() -> int:
     Counts the process's CPU affinity, the limits of its control group, and the usual environment
     variables (OMP_NUM_THREADS, NUMBA_NUM_THREADS), which joblib and dask set in their workers.
 
+    Returns
+    -------
+    int
+        At least 1.
+
     Examples
     --------
     >>> available_threads() >= 1
@@ -145,10 +150,16 @@ def chunks(count: int, cost: float, multiple: int = 1) -> list[tuple[int, int]]:
     Parameters
     ----------
     count : int
+        Number of items.
     cost : float
         Of an item, in numbers that are read.
     multiple : int, default=1
         Runs start at multiples of this.
+
+    Returns
+    -------
+    list of tuple of int
+        Start and end of each run.
 
     Examples
     --------
@@ -173,6 +184,7 @@ def run(
     tasks : sequence of callables
         Each writes to places of its own. The most expensive should come first.
     n_threads : int, optional
+        As for :func:`get_num_threads`; all available cores by default.
     stopped : threading.Event, optional
         Set when the tasks that still run may end early, because nobody wants their results.
     """

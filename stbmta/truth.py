@@ -83,6 +83,12 @@ def squared_error(W: Any, s: BagStatistics, truth: Truth) -> Array:
     s : BagStatistics
         Of the bags that the estimates are made of.
     truth : Truth
+        The true means, one for each row of `W`.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        One squared error for each row of `W`.
 
     Notes
     -----
@@ -125,6 +131,11 @@ def known_means(means: npt.ArrayLike) -> Truth:
     means : array-like of shape (m, d)
         A one-dimensional array is m means with d = 1.
 
+    Returns
+    -------
+    Truth
+        For statistics of the linear kernel.
+
     Examples
     --------
     >>> known_means([1.0, 2.0]).means
@@ -148,7 +159,14 @@ def proxy_truth(bags: Bags, proxy: Bags, kernel: Kernel | str, *, n_threads: int
     proxy : Bags
         One bag for each estimate, of at least two points.
     kernel : Kernel or str
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
     n_threads : int, optional
+        All available cores by default. It does not change the result.
+
+    Returns
+    -------
+    Truth
+        One proxy for each bag of `proxy`; errors against it are unbiased, and can be negative.
 
     Examples
     --------
@@ -179,10 +197,18 @@ def squared_norms(
     Parameters
     ----------
     bags : Bags
+        The bags whose means are measured.
     kernel : Kernel or str
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
     unbiased : bool, default=False
         Estimate :math:`|\mu_i|^2`: leave out k(x, x). Needs two points a bag.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
+
+    Returns
+    -------
+    ndarray of shape (B,)
+        Can be negative if `unbiased`.
 
     Notes
     -----
@@ -216,10 +242,16 @@ def gaussian_truth(bags: Bags, means: npt.ArrayLike, covariances: npt.ArrayLike,
     bags : Bags
         The bags that the estimates are made of.
     means : array-like of shape (m, d)
+        The centers of the Gaussians, one a row.
     covariances : float or array-like of shape (m, d, d) or (d, d)
         A number is the variance of each coordinate, which are then independent.
     kernel : RBF
         With a number as bandwidth.
+
+    Returns
+    -------
+    Truth
+        Inner products of the embeddings with the naive means, and their squared norms.
 
     Examples
     --------
@@ -250,6 +282,11 @@ def gaussian_gram(means: npt.ArrayLike, covariances: npt.ArrayLike, kernel: RBF)
 
     .. math:: \langle \mu_i, \mu_j \rangle = |I + (\Sigma_i + \Sigma_j) / s^2|^{-1/2}
               \exp\bigl(-\tfrac12 (m_i - m_j)' (\Sigma_i + \Sigma_j + s^2 I)^{-1} (m_i - m_j)\bigr)
+
+    Returns
+    -------
+    ndarray of shape (m, m)
+        Symmetric; the squared norms are on the diagonal.
 
     Examples
     --------

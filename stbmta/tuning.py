@@ -109,7 +109,13 @@ class Tuning:
         return value
 
     def summary(self) -> str:
-        """Return the choice as text."""
+        """Return the choice as text.
+
+        Returns
+        -------
+        str
+            The parameters, how they were chosen, and the estimated change of the squared error.
+        """
         name = "c" if self.gamma is None else "gamma"
         return (
             f"zeta = {self.zeta:g}, {name} = {self.shrinkage:.4g}, chosen by {self.method} on {self.n_scored} bags; "
@@ -117,7 +123,13 @@ class Tuning:
         )
 
     def to_frame(self) -> Any:
-        """Return the risk over the grid as a pandas data frame."""
+        """Return the risk over the grid as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a threshold, and one column a value of gamma (or c).
+        """
         import pandas as pd
 
         name = "c" if self.gamma is None else "gamma"
@@ -127,7 +139,13 @@ class Tuning:
 
 
 def default_zetas(known_variance: bool = False) -> Array:
-    """Return the thresholds that are tried when none are given."""
+    """Return the thresholds that are tried when none are given.
+
+    Returns
+    -------
+    ndarray
+        Ascending; the last is infinity, which averages all bags.
+    """
     return (_GAUSSIAN_ZETAS if known_variance else _ZETAS).copy()
 
 
@@ -216,6 +234,7 @@ def tune_stb(
         Bags with fewer than three points (two, if the variance is known) cannot be scored; they still
         serve as neighbors.
     kernel : Kernel or str
+        A kernel object, or the name of one: "linear", "rbf", "laplacian" or "polynomial".
     zeta : float, optional
         A fixed threshold; chosen from `zetas` by default.
     gamma : float or "theory", optional
@@ -238,12 +257,14 @@ def tune_stb(
     rng : {None, int, numpy.random.Generator}, optional
         Draws the folds.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
     client : dask.distributed.Client, optional
         Compute kernel values on its cluster; the result has the same bits.
 
     Returns
     -------
     Tuning
+        The choice, and the estimated risk over the whole grid.
 
     Notes
     -----

@@ -32,10 +32,16 @@ def pair_neighbors(
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     zeta : float
         At least 0; infinity lets everybody in.
     mse : array-like of shape (B,), optional
         The squared errors of the naive means; their estimates by default.
+
+    Returns
+    -------
+    ndarray of bool, shape (B, B)
+        Symmetric, the diagonal True.
 
     Notes
     -----
@@ -79,6 +85,7 @@ def water_filling(
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     scale : float, default=1.0
         :math:`D_{ij}^2` is scale times the squared distance. Below 1 counts on biases of several neighbors to
         cancel in part; infinity leaves each mean by itself.
@@ -93,6 +100,7 @@ def water_filling(
     Returns
     -------
     ndarray of shape (rows, B)
+        Each row sums to 1, and no weight is negative.
 
     Notes
     -----
@@ -132,6 +140,11 @@ def distances(s: BagStatistics, *, mse: npt.ArrayLike | None = None, rows: Rows 
 
     With errors that may be known, and for some rows only.
 
+    Returns
+    -------
+    ndarray of shape (rows, B)
+        Can be negative; from a bag to itself 0.
+
     Examples
     --------
     >>> from stbmta import Bags, bag_statistics
@@ -158,6 +171,12 @@ def fill(D: Array, error: Array, own: npt.NDArray[np.int64], *, n_threads: int |
     own : ndarray of int, shape (rows,)
         Which bag each row is for.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
+
+    Returns
+    -------
+    ndarray of shape (rows, B)
+        Each row sums to 1, and no weight is negative.
 
     Notes
     -----

@@ -86,7 +86,13 @@ def require_squares(largest: float, points: npt.NDArray[np.floating]) -> None:
 
 
 def inner_products(means: Array) -> Array:
-    """Return means @ means.T; BLAS may round by position, so the rows get an order of their own."""
+    """Return means @ means.T; BLAS may round by position, so the rows get an order of their own.
+
+    Returns
+    -------
+    ndarray of shape (B, B)
+        The same to the last bit in any order of the rows.
+    """
     n_bags, dim = means.shape
     order = canonical_order(means, np.arange(n_bags + 1))
     back = np.argsort(order)

@@ -55,6 +55,7 @@ def noise_trace(s: BagStatistics, variance: float | None = None) -> float | Arra
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     variance : float, optional
         The known variance of each coordinate (linear kernel).
 
@@ -78,6 +79,11 @@ def noise_trace(s: BagStatistics, variance: float | None = None) -> float | Arra
 
 def naive_errors(s: BagStatistics, trace: float | Array | None = None) -> Array:
     """Return the squared errors of the naive means: from the traces, or each estimated by itself.
+
+    Returns
+    -------
+    ndarray of shape (B,)
+        Each trace over the number of points, or the estimates of the statistics.
 
     Examples
     --------
@@ -109,10 +115,18 @@ def fold_views(
     n_views : int
         How many; folds are drawn anew after `n_folds` of them.
     n_folds : int, default=5
+        At most; a bag of N points has at most N folds.
     trace : float or array, optional
         Of the covariances of the points, where folds are too small to tell; see :func:`noise_trace`.
     rng : {None, int, numpy.random.Generator}, optional
+        Draws the folds.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
+
+    Yields
+    ------
+    View
+        Statistics of the bags without their fold, and the means of the folds. Views that score no bag are left out.
 
     Notes
     -----
@@ -214,6 +228,11 @@ def fission_views(
 ) -> Iterator[View]:
     """Split Gaussian noise of known variance in two, also for bags of one point; see :func:`stbmta.fission.fission`.
 
+    Yields
+    ------
+    View
+        Statistics of the noisier means, and the other part of the split to score all bags against.
+
     Examples
     --------
     >>> s = bag_statistics(Bags.from_list([[[0.0, 1.0]], [[1.0, 0.0]]]))
@@ -243,17 +262,22 @@ def held_out_views(
     Parameters
     ----------
     bags : Bags
+        The bags that folds are left out of.
     s : BagStatistics
         Of the bags.
     variance : float, optional
         The known variance of each coordinate (linear kernel).
     n_folds : int, default=5
+        At most; a bag of N points has at most N folds.
     rng : {None, int, numpy.random.Generator}, optional
+        Draws folds, or noise.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
 
     Returns
     -------
     iterator of View
+        Each view is computed when its turn comes.
 
     Notes
     -----

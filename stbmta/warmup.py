@@ -27,6 +27,11 @@ def warmup() -> float:
 
     Compiled code is kept on disk, so this is needed once for each installation and kind of processor.
 
+    Returns
+    -------
+    float
+        Seconds; few where compiled code is on disk already.
+
     Examples
     --------
     >>> warmup() >= 0

@@ -36,6 +36,11 @@ Matrix = Any  # a dense array or a scipy.sparse matrix
 def naive(s: BagStatistics) -> Array:
     """Return the weights of NE, the naive means: the identity.
 
+    Returns
+    -------
+    ndarray of shape (B, B)
+        Row i holds the weights of the naive means in estimate i.
+
     Examples
     --------
     >>> from stbmta import Bags, bag_statistics
@@ -54,6 +59,11 @@ def rkmse(s: BagStatistics) -> Array:
 
     with :math:`\varrho_i` the mean of k(x, x) and :math:`\rho_i` the mean of all k(x, y) of bag i. Where the
     denominator is not positive the shrinkage is complete, w = 0. A bag of equal points is not shrunk.
+
+    Returns
+    -------
+    ndarray of shape (B, B)
+        Diagonal: each estimate is a multiple of its naive mean.
 
     Examples
     --------
@@ -84,6 +94,11 @@ def stb(N: Matrix, gamma: npt.ArrayLike = 0.0) -> Matrix:
     gamma : float or array-like of shape (B,), default=0.0
         What each mean keeps of itself, from 0 (STB-0) to 1 (the naive mean). Tuned, it is STB weight.
 
+    Returns
+    -------
+    ndarray or scipy.sparse array of shape (B, B)
+        Row i holds the weights of the naive means in estimate i; sparse if `N` is.
+
     Examples
     --------
     >>> stb(np.array([[True, True], [False, True]]), gamma=0.5)
@@ -113,10 +128,16 @@ def stb_theory(N: Matrix, zeta: float, c: float = 1.0) -> Matrix:
     Parameters
     ----------
     N : array or scipy.sparse matrix of bool, shape (B, B)
+        The neighbors; the diagonal must be True.
     zeta : float
         The threshold of the tests, in place of :math:`\tau`.
     c : float, default=1.0
         A factor for zeta.
+
+    Returns
+    -------
+    ndarray or scipy.sparse array of shape (B, B)
+        Row i holds the weights of the naive means in estimate i; sparse if `N` is.
 
     Notes
     -----
@@ -138,6 +159,11 @@ def stb_same_data(N: Matrix, tau: float) -> Matrix:
 
     Eq. optgamma-onesample.
 
+    Returns
+    -------
+    ndarray or scipy.sparse array of shape (B, B)
+        Row i holds the weights of the naive means in estimate i; sparse if `N` is.
+
     Examples
     --------
     >>> stb_same_data(np.array([[True, True], [True, True]]), tau=1.0)
@@ -157,12 +183,18 @@ def mta(s: BagStatistics, similarity: Matrix, gamma: float, *, mse: npt.ArrayLik
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     similarity : array or scipy.sparse matrix of shape (B, B)
         A, not negative. It may be directed: row i says which tasks pull on task i.
     gamma : float
         How strongly, at least 0.
     mse : array-like of shape (B,), optional
         The squared errors of the naive means; their estimates by default.
+
+    Returns
+    -------
+    ndarray of shape (B, B)
+        Row i holds the weights of the naive means in estimate i.
 
     Examples
     --------
@@ -198,6 +230,7 @@ def mta_constant(
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     gamma : float, default=1.0
         How strongly; 1 needs no tuning with the inverse constant (Feldman et al. 2014).
     constant : {"inverse", "mean", "minimax"}, default="inverse"
@@ -208,6 +241,11 @@ def mta_constant(
         product of gamma and a matters.
     mse : array-like of shape (B,), optional
         The squared errors of the naive means, if they are known. Distances then come from them too.
+
+    Returns
+    -------
+    ndarray of shape (B, B)
+        Row i holds the weights of the naive means in estimate i.
 
     Notes
     -----
@@ -259,9 +297,18 @@ def mta_stb(s: BagStatistics, N: Matrix, gamma: float, *, mse: npt.ArrayLike | N
     Parameters
     ----------
     s : BagStatistics
+        Statistics of the bags.
     N : array or scipy.sparse matrix of bool, shape (B, B)
+        The neighbors; the diagonal does not matter.
     gamma : float
+        How strongly, at least 0.
     mse : array-like of shape (B,), optional
+        The squared errors of the naive means; their estimates by default.
+
+    Returns
+    -------
+    ndarray of shape (B, B)
+        Row i holds the weights of the naive means in estimate i.
 
     Examples
     --------
@@ -299,6 +346,11 @@ def james_stein(
         :math:`N_i (d (N_i - 1) + 2)`, which keeps the estimator better than the naive mean.
     constant : {"classical", "authors"}, default="classical"
         d - 2, which is optimal, or d - 3 as the authors' code has it.
+
+    Returns
+    -------
+    ndarray of shape (B, B)
+        Diagonal, unless the target is the average of the naive means.
 
     Notes
     -----

@@ -75,6 +75,7 @@ def bounded_norm_upper(
     Returns
     -------
     float or ndarray
+        A length, in the units of L.
 
     Examples
     --------
@@ -98,12 +99,15 @@ def bounded_norm_upper_level(
     ----------
     value : array_like
         A value of V_c.
-    op_norm, trace, L, n, expected_norm
+    op_norm, trace, L, n : array_like
         As in `bounded_norm_upper`.
+    expected_norm : array_like, optional
+        E V_c, if known; else its upper bound sqrt(tr Sigma / N).
 
     Returns
     -------
     float or ndarray
+        The level t; 0 for values below E V_c, or below its bound.
 
     Examples
     --------
@@ -128,8 +132,10 @@ def bounded_norm_lower(
 
     Parameters
     ----------
-    t, op_norm, trace, L, n, expected_norm
+    t, op_norm, trace, L, n : array_like
         As in `bounded_norm_upper`.
+    expected_norm : array_like, optional
+        E V_c, if known; else its upper bound sqrt(tr Sigma / N).
 
     Returns
     -------
@@ -160,8 +166,10 @@ def bounded_norm_lower_level(
     ----------
     value : array_like
         A value of V_c.
-    op_norm, trace, L, n, expected_norm
+    op_norm, trace, L, n : array_like
         As in `bounded_norm_upper`.
+    expected_norm : array_like, optional
+        E V_c, if known; else its upper bound sqrt(tr Sigma / N).
 
     Returns
     -------
@@ -189,7 +197,7 @@ def linear_term_upper(
     t : array_like
         Level, at least 0.
     mean_norm, op_norm, L, n : array_like
-        |mu|, largest eigenvalue of the covariance, bound on the norms, bag size.
+        Norm |mu| of the mean, largest eigenvalue of the covariance, bound on the norm of a point, bag size N.
 
     Returns
     -------
@@ -222,6 +230,7 @@ def linear_term_upper_level(
     Returns
     -------
     float or ndarray
+        The level t; infinite if the term is always 0 and the value is not.
 
     Examples
     --------
@@ -252,7 +261,7 @@ def bounded_sq_norm_upper(
     t : array_like
         Level, at least 0.
     mean_norm : array_like
-        |mu|.
+        Norm |mu| of the mean.
     op_norm, trace, L, n : array_like
         As in `stbmta.theory.bounded.q_sigma`.
     expected_norm : array_like, optional
@@ -261,6 +270,7 @@ def bounded_sq_norm_upper(
     Returns
     -------
     float or ndarray
+        A squared length, in the units of L^2.
 
     Examples
     --------
@@ -287,12 +297,15 @@ def bounded_sq_norm_upper_level(
     ----------
     value : array_like
         A value of V^2.
-    mean_norm, op_norm, trace, L, n, expected_norm
+    mean_norm, op_norm, trace, L, n : array_like
         As in `bounded_sq_norm_upper`.
+    expected_norm : array_like, optional
+        E V_c, if known; else its upper bound sqrt(tr Sigma / N).
 
     Returns
     -------
     float or ndarray
+        The level t; 0 for values below the bound at level 0, |mu|^2 + (E V_c)^2.
 
     Examples
     --------
@@ -321,8 +334,10 @@ def bounded_sq_norm_lower(
 
     Parameters
     ----------
-    t, mean_norm, op_norm, trace, L, n, expected_norm
+    t, mean_norm, op_norm, trace, L, n : array_like
         As in `bounded_sq_norm_upper`.
+    expected_norm : array_like, optional
+        E V_c, if known; else its upper bound sqrt(tr Sigma / N).
 
     Returns
     -------
@@ -357,8 +372,10 @@ def bounded_sq_norm_lower_level(
     ----------
     value : array_like
         Any real number.
-    mean_norm, op_norm, trace, L, n, expected_norm
+    mean_norm, op_norm, trace, L, n : array_like
         As in `bounded_sq_norm_upper`.
+    expected_norm : array_like, optional
+        E V_c, if known; else its upper bound sqrt(tr Sigma / N).
 
     Returns
     -------

@@ -39,7 +39,7 @@ def mean_sq_norm_lower(
     t : array_like
         Level, at least 0.
     mean_norm, trace, L, n : array_like
-        |mu|, trace of the covariance, bound on the norms, bag size.
+        Norm |mu| of the mean, trace of the covariance, bound on the norm of a point, bag size N.
     printed : bool, default False
         Use the printed variance L^2 tr Sigma of |X|^2. It is false: squaring is 2 L-Lipschitz on
         [0, L], so the variance can be up to 4 L^2 tr Sigma (norms 1 and 1 - h reach it as h tends to 0).
@@ -48,6 +48,7 @@ def mean_sq_norm_lower(
     Returns
     -------
     float or ndarray
+        May be negative, and then says nothing.
 
     Examples
     --------
@@ -74,12 +75,15 @@ def mean_sq_norm_lower_level(
     ----------
     value : array_like
         Any real number.
-    mean_norm, trace, L, n, printed
+    mean_norm, trace, L, n : array_like
+        As in `mean_sq_norm_lower`.
+    printed : bool, default False
         As in `mean_sq_norm_lower`.
 
     Returns
     -------
     float or ndarray
+        The level t; 0 for values above the expectation tr Sigma + |mu|^2.
 
     Examples
     --------
@@ -116,6 +120,7 @@ def bounded_inner_upper(
     Returns
     -------
     float or ndarray
+        In the units of sigma^2. One-sided; both signs cost a factor 2 in the probability.
 
     Examples
     --------
@@ -146,6 +151,7 @@ def bounded_inner_upper_level(
     Returns
     -------
     float or ndarray
+        The level t; below log 6 the bound is empty.
 
     Examples
     --------
@@ -169,13 +175,14 @@ def u_statistic_upper(
     t : array_like
         Level, at least 1.
     distance : array_like
-        D, the distance of the true means.
+        Distance D of the true means.
     d_eff, L, n, sigma : array_like
         As in `stbmta.theory.bounded.q`; bags of at least 2 points.
 
     Returns
     -------
     float or ndarray
+        In the units of sigma^2, at least D^2.
 
     Examples
     --------

@@ -50,6 +50,7 @@ def q_level(value: ArrayLike, d_eff: ArrayLike, L: ArrayLike, n: ArrayLike, sigm
     Returns
     -------
     float or ndarray
+        The level t; infinite if q is 0 at every level and the value is not.
 
     Examples
     --------
@@ -98,11 +99,12 @@ def q_sigma(t: ArrayLike, op_norm: ArrayLike, trace: ArrayLike, L: ArrayLike, n:
     op_norm, trace : array_like
         Largest eigenvalue and trace of the covariance.
     L, n : array_like
-        Bound on the norms, and bag size.
+        Bound on the norm of a point, and bag size N.
 
     Returns
     -------
     float or ndarray
+        A length, in the units of L.
 
     Notes
     -----
@@ -134,6 +136,7 @@ def q_sigma_level(
     Returns
     -------
     float or ndarray
+        The level t; infinite if q_Sigma is 0 at every level and the value is not.
 
     Examples
     --------

@@ -45,7 +45,9 @@ def largest_tau(gain: float, covering_ratio: float, theorem: Theorem = "independ
     ----------
     gain : float
         The improvement wanted, below 1.
-    covering_ratio, theorem
+    covering_ratio : float
+        As in `gain`.
+    theorem : {"independent", "same_data"}
         As in `gain`.
 
     Returns
@@ -76,7 +78,9 @@ def largest_covering_ratio(gain: float, tau: float, theorem: Theorem = "independ
     ----------
     gain : float
         The improvement wanted, below 1.
-    tau, theorem
+    tau : float
+        As in `gain`.
+    theorem : {"independent", "same_data"}
         As in `gain`.
 
     Returns

@@ -41,13 +41,14 @@ def gaussian_norm_upper(
     t : array_like
         Level, at least 0.
     dim : array_like
-        d.
+        Dimension d, at least 1.
     mean_norm, scale : array_like
-        |mu| and the standard deviation s of a coordinate.
+        Norm |mu| of the mean, and standard deviation s of a coordinate.
 
     Returns
     -------
     float or ndarray
+        A length, in the units of s.
 
     Examples
     --------
@@ -135,7 +136,9 @@ def gaussian_norm_lower_level(
     ----------
     value : array_like
         A value of |Z|.
-    dim, mean_norm, scale, sharp
+    dim, mean_norm, scale : array_like
+        As in `gaussian_norm_lower`.
+    sharp : bool, default False
         As in `gaussian_norm_lower`.
 
     Returns
@@ -196,6 +199,7 @@ def gaussian_sq_norm_upper_level(
     Returns
     -------
     float or ndarray
+        The level t; 0 for values below the expectation |mu|^2 + s^2 d.
 
     Examples
     --------
@@ -250,6 +254,7 @@ def gaussian_sq_norm_lower_level(
     Returns
     -------
     float or ndarray
+        The level t; 0 for values above the expectation |mu|^2 + s^2 d.
 
     Examples
     --------
@@ -298,6 +303,7 @@ def gaussian_inner_upper_level(value: ArrayLike, dim: ArrayLike, scale: ArrayLik
     Returns
     -------
     float or ndarray
+        The level t, for one sign of the inner product.
 
     Examples
     --------
@@ -321,11 +327,12 @@ def pair_distance_upper(t: ArrayLike, tau: ArrayLike, dim: ArrayLike) -> Value:
     tau : array_like
         Squared distance of the true means in units of sigma-bar^2.
     dim : array_like
-        d.
+        Dimension d, at least 1.
 
     Returns
     -------
     float or ndarray
+        Distance in units of sigma-bar.
 
     Examples
     --------
@@ -348,6 +355,7 @@ def pair_distance_upper_level(value: ArrayLike, tau: ArrayLike, dim: ArrayLike) 
     Returns
     -------
     float or ndarray
+        The level t; 0 for distances below sqrt(2 + tau).
 
     Examples
     --------
@@ -371,6 +379,7 @@ def pair_distance_lower(t: ArrayLike, tau: ArrayLike, dim: ArrayLike) -> Value:
     Returns
     -------
     float or ndarray
+        Distance in units of sigma-bar; may be negative, and then says nothing.
 
     Examples
     --------
@@ -393,6 +402,7 @@ def pair_distance_lower_level(value: ArrayLike, tau: ArrayLike, dim: ArrayLike) 
     Returns
     -------
     float or ndarray
+        The level t; 0 for distances above sqrt(2 + tau).
 
     Examples
     --------

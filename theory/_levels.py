@@ -30,13 +30,14 @@ def number_of_tests(n_bags: ArrayLike, family: Family = "all") -> Value:
     Parameters
     ----------
     n_bags : array_like
-        B, at least 2.
+        Number of bags B, at least 2.
     family : {"all", "task"}
         Control all pairs at once, or only the pairs of one bag.
 
     Returns
     -------
     float or ndarray
+        The number M of tests; infinite where B^2 is beyond the largest double.
 
     Examples
     --------
@@ -70,11 +71,11 @@ def pair_log_level(
     Parameters
     ----------
     n_bags : array_like
-        B, at least 2.
+        Number of bags B, at least 2.
     alpha : array_like
-        Probability of any error in the family.
+        Error probability in (0, 1) of the whole family.
     family : {"all", "task"}
-        See `number_of_tests`.
+        Control all pairs at once, or only the pairs of one bag.
     correction : {"bonferroni", "sidak"}
         ``alpha / M``, valid under any dependence; or ``1 - (1 - alpha)^(1/M)``, valid for missed
         pairs of equal means by the Gaussian correlation inequality. They hardly differ.
@@ -82,6 +83,7 @@ def pair_log_level(
     Returns
     -------
     float or ndarray
+        Natural logarithm, so that levels below the smallest double do not vanish.
 
     Examples
     --------

@@ -32,15 +32,16 @@ def talagrand_upper(t: ArrayLike, variance: ArrayLike, L: ArrayLike, expectation
     t : array_like
         Level, at least 0.
     variance : array_like
-        v, the supremum of the variances of the sums.
+        Supremum v of the variances of the sums.
     L : array_like
-        Bound on the summands.
+        Bound on the absolute values of the summands.
     expectation : array_like
         E Z, or an upper bound of it.
 
     Returns
     -------
     float or ndarray
+        Z is above E Z by more than this with probability at most exp(-t).
 
     Examples
     --------
@@ -67,6 +68,7 @@ def talagrand_upper_level(
     Returns
     -------
     float or ndarray
+        The level t; infinite for a deviation above 0 of sums that cannot vary (v = L = 0).
 
     Examples
     --------
@@ -89,6 +91,7 @@ def talagrand_lower(t: ArrayLike, variance: ArrayLike, L: ArrayLike, expectation
     Returns
     -------
     float or ndarray
+        Z is below E Z by more than this with probability at most exp(-t).
 
     Notes
     -----
@@ -119,6 +122,7 @@ def talagrand_lower_level(
     Returns
     -------
     float or ndarray
+        The level t; infinite for a deviation above 0 of sums that cannot vary (v = L = 0).
 
     Examples
     --------
@@ -168,6 +172,7 @@ def bousquet_upper_level(
     Returns
     -------
     float or ndarray
+        The level t; infinite for a deviation above 0 of sums that cannot vary (v = L = 0).
 
     Examples
     --------
@@ -217,6 +222,7 @@ def klein_rio_lower_level(
     Returns
     -------
     float or ndarray
+        The level t; infinite for a deviation above 0 of sums that cannot vary (v = L = 0).
 
     Examples
     --------

@@ -49,9 +49,9 @@ def t(alpha: ArrayLike, n_bags: ArrayLike) -> Value:
     Parameters
     ----------
     alpha : array_like
-        In (0, 1).
+        Total error probability in (0, 1).
     n_bags : array_like
-        B.
+        Number of bags B.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def r(
     n : array_like
         Bag size N.
     sigma : array_like
-        sigma-bar.
+        Length sigma-bar, whose square bounds the errors of all naive means; above 0.
     constant : array_like, default 5
         The paper's constant.
 
@@ -159,7 +159,7 @@ def smallest_tau(
 
 
 def tau_prime(tau: ArrayLike) -> Value:
-    """Radius within which no pair is missed: ``tau' = tau / 4`` (prop:testkernel).
+    """Squared radius within which no pair is missed: ``tau' = tau / 4`` (prop:testkernel).
 
     Parameters
     ----------
@@ -169,6 +169,7 @@ def tau_prime(tau: ArrayLike) -> Value:
     Returns
     -------
     float or ndarray
+        Squared radius in units of sigma-bar^2.
 
     Examples
     --------
@@ -210,6 +211,7 @@ def tau_norm(tau: ArrayLike) -> Value:
     Returns
     -------
     float or ndarray
+        Excess in units of sigma-bar^2: outside C', squared errors are at most 1 + tau / 48.
 
     Examples
     --------
@@ -226,12 +228,15 @@ def is_neighbor(u_statistic: ArrayLike, tau: ArrayLike, sigma: ArrayLike) -> NDA
     ----------
     u_statistic : array_like
         Unbiased squared distance of two means; may be negative.
-    tau, sigma : array_like
-        Squared radius in units of sigma-bar^2, and sigma-bar.
+    tau : array_like
+        Squared radius in units of sigma-bar^2.
+    sigma : array_like
+        Length sigma-bar, whose square bounds the errors of all naive means.
 
     Returns
     -------
     bool or ndarray of bool
+        True where the pair is declared similar.
 
     Examples
     --------
@@ -272,11 +277,12 @@ def similarity_error(t: ArrayLike, n_bags: ArrayLike) -> Value:
     Parameters
     ----------
     t, n_bags : array_like
-        Level, at least 1, and B.
+        Level, at least 1, and number of bags B.
 
     Returns
     -------
     float or ndarray
+        Upper bound of the probability, cut at 1.
 
     Examples
     --------
@@ -293,11 +299,12 @@ def inner_error(t: ArrayLike, n_bags: ArrayLike) -> Value:
     Parameters
     ----------
     t, n_bags : array_like
-        Level, at least 1, and B.
+        Level, at least 1, and number of bags B.
 
     Returns
     -------
     float or ndarray
+        Upper bound of the probability, cut at 1.
 
     Examples
     --------
@@ -314,11 +321,12 @@ def norm_error(t: ArrayLike, n_bags: ArrayLike) -> Value:
     Parameters
     ----------
     t, n_bags : array_like
-        Level, at least 1, and B.
+        Level, at least 1, and number of bags B.
 
     Returns
     -------
     float or ndarray
+        Upper bound of the probability, cut at 1.
 
     Examples
     --------
@@ -334,7 +342,7 @@ def total_error(t: ArrayLike, n_bags: ArrayLike, *, simplified: bool = True) -> 
     Parameters
     ----------
     t, n_bags : array_like
-        Level, at least 1, and B.
+        Level, at least 1, and number of bags B.
     simplified : bool, default True
         False gives the sum in the proof, ``(14 B^2 - 5 B) exp(-t)``.
 

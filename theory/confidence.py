@@ -30,8 +30,12 @@ def upper_tau(
     ----------
     zeta : array_like
         Observed squared distance of the naive means in units of sigma-bar^2 = d / N.
-    n_bags, dim, alpha, family, correction
+    n_bags, dim, alpha : array_like
         As in `exact_zeta`.
+    family : {"all", "task"}
+        Control all pairs at once, or only the pairs of one bag.
+    correction : {"bonferroni", "sidak"}
+        See `pair_log_level`.
 
     Returns
     -------
@@ -62,8 +66,12 @@ def lower_tau(
 
     Parameters
     ----------
-    zeta, n_bags, dim, alpha, family, correction
+    zeta, n_bags, dim, alpha : array_like
         As in `upper_tau`.
+    family : {"all", "task"}
+        Control all pairs at once, or only the pairs of one bag.
+    correction : {"bonferroni", "sidak"}
+        See `pair_log_level`.
 
     Returns
     -------

@@ -218,7 +218,8 @@ def covering_number_gram(
     data, size = check.gram(gram), check.radius(radius)
     offsets = np.zeros(len(data)) if naive_mse is None else _noise(naive_mse, len(data))
     if exponent := exponent_of(size):
-        data, offsets = rescaled("gram", data, 2 * exponent), rescaled("naive_mse", offsets, 2 * exponent)
+        data = rescaled("gram", data, 2 * exponent, "squared radius")
+        offsets = rescaled("naive_mse", offsets, 2 * exponent, "squared radius")
         errors = None if naive_mse is None else offsets
         return replace(covering_number_gram(data, math.ldexp(size, -exponent), errors), radius=size)
     confidence = 1.0 if naive_mse is None else float("nan")
@@ -272,7 +273,8 @@ def covering_number_noisy(
     data, size = check.points(naive, "naive"), check.radius(radius)
     noise = _noise(naive_mse, len(data))
     if exponent := exponent_of(size):
-        data, noise = rescaled("naive", data, exponent), rescaled("naive_mse", noise, 2 * exponent)
+        data = rescaled("naive", data, exponent)
+        noise = rescaled("naive_mse", noise, 2 * exponent, "squared radius")
         number = covering_number_noisy(data, math.ldexp(size, -exponent), noise, alpha=alpha)
         return replace(number, radius=size)
     if alpha is None:

@@ -39,6 +39,7 @@ def exact_covering_number(points: ArrayLike, radius: float, *, anywhere: bool = 
     Returns
     -------
     int
+        Points on the surface of a ball, up to 1e-9 of its squared radius, count as inside.
 
     Notes
     -----
@@ -70,35 +71,67 @@ def exact_covering_number(points: ArrayLike, radius: float, *, anywhere: bool = 
 
 
 def exponent_of(radius: float) -> int:
-    """Exponent of the power of two above a radius whose square might overflow or vanish; 0 for any other."""
+    """Exponent of the power of two above a radius whose square might overflow or vanish; 0 for any other.
+
+    Returns
+    -------
+    int
+        Division by two to this power brings the radius into [0.5, 1); 0 leaves it as it is.
+    """
     _, exponent = math.frexp(radius)
     return exponent * (abs(exponent) > _ORDINARY)
 
 
-def rescaled(name: str, values: Floats, exponent: int) -> Floats:
-    """Divide values by ``2**exponent``, without rounding."""
+def rescaled(name: str, values: Floats, exponent: int, unit: str = "radius") -> Floats:
+    """Divide values by ``2**exponent``, about a unit, without rounding.
+
+    Returns
+    -------
+    ndarray
+        Array of the same shape; a result above 1e307 is refused.
+    """
     with np.errstate(over="ignore"):
         scaled = np.ldexp(values, -exponent)
     largest = np.abs(scaled).max()
     if largest > _LARGEST:
-        raise ValueError(f"{name} must be at most {_LARGEST:g} in units of the radius; found {largest:g}.")
+        raise ValueError(
+            f"{name} must be at most {_LARGEST:g} in units of the {unit}; found about {largest:g}."
+        )
     return scaled
 
 
 @np.errstate(over="ignore")
 def pair_squares(points: Floats) -> Floats:
-    """Squared distances of all pairs; infinite beyond all numbers."""
+    """Squared distances of all pairs; infinite beyond all numbers.
+
+    Returns
+    -------
+    ndarray, shape (B, B)
+        Symmetric, with zeros on the diagonal.
+    """
     return ((points[:, np.newaxis] - points) ** 2).sum(axis=2)
 
 
 def fewest_centers(squares: Floats, limit: float) -> NDArray[np.int64]:
-    """Fewest points whose balls hold all points; ``squares`` are squared distances, ``limit`` the squared radius."""
+    """Fewest points whose balls hold all points; ``squares`` are squared distances, ``limit`` the squared radius.
+
+    Returns
+    -------
+    ndarray of int
+        Increasing indices of the chosen points.
+    """
     return np.sort(_fewest_sets(squares <= limit))
 
 
 @np.errstate(invalid="ignore")  # of points beyond all numbers
 def fewest_balls(squares: Floats, radius: float, dim: int, most: int = _MOST_BALLS) -> int | None:
-    """Fewest balls, centered anywhere, that hold all points; None if there are too many candidates."""
+    """Fewest balls, centered anywhere, that hold all points; None if there are too many candidates.
+
+    Returns
+    -------
+    int or None
+        How many balls; None if more than ``most`` candidates would have to be compared.
+    """
     sets = _circumscribed(squares / radius**2, min(len(squares), dim + 1), most)
     return None if sets is None else len(_fewest_sets(np.unique(sets, axis=0)))
 

@@ -23,11 +23,11 @@ def ball_covering(size: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple[V
     Parameters
     ----------
     size : array_like
-        R.
+        Radius R of the ball, above 0.
     dim : array_like
-        m.
+        Dimension m, at least 1.
     radius : array_like
-        r, the radius of the covering balls.
+        Radius r of the covering balls, above 0.
 
     Returns
     -------
@@ -54,11 +54,12 @@ def sphere_covering(size: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple
     Parameters
     ----------
     size, dim, radius : array_like
-        R, m (at least 2) and r.
+        Radius R of the sphere, dimension m of the space around it (at least 2), and radius r of the covering balls.
 
     Returns
     -------
     lower, upper : float or ndarray
+        By the areas of caps, and by the volume of a shell around the sphere that holds a largest packing.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def cube_covering(side: ArrayLike, dim: ArrayLike, radius: ArrayLike) -> tuple[V
     Parameters
     ----------
     side, dim, radius : array_like
-        a, m and r.
+        Side a of the cube, dimension m, and radius r of the covering balls.
 
     Returns
     -------
@@ -114,11 +115,11 @@ def sparse_covering(
     Parameters
     ----------
     side : array_like
-        a.
+        Upper end a of the nonzero entries, above 0.
     dim, sparsity : array_like
-        d and s, with s at most d.
+        Dimension d and number s of nonzero entries, with s at most d.
     radius : array_like
-        r.
+        Radius r of the covering balls, above 0.
 
     Returns
     -------

@@ -106,7 +106,7 @@ def effective_dimension(
 
     See Also
     --------
-    frobenius_dimension : stable already for small bags.
+    frobenius_dimension : Stable already for small bags.
 
     Examples
     --------
@@ -126,8 +126,12 @@ def frobenius_dimension(
 
     Parameters
     ----------
-    covariance, samples, gram
-        As in `effective_dimension`; data of at least four points.
+    covariance : array_like, shape (d, d), optional
+        The covariance itself.
+    samples : array_like, shape (N, d), optional
+        Points of one bag, at least four.
+    gram : array_like, shape (N, N), optional
+        Kernel Gram matrix of one bag of at least four points, diagonal included.
 
     Returns
     -------
@@ -211,6 +215,7 @@ def naive_mse(gram: ArrayLike) -> float:
     Returns
     -------
     float
+        Mean squared error of the bag's empirical mean, in the units of the Gram matrix.
 
     Examples
     --------
@@ -269,9 +274,9 @@ def u_variance(
     Parameters
     ----------
     trace_squared_x, trace_squared_y : array_like
-        tr(Sx^2), tr(Sy^2).
+        Traces tr(Sx^2) and tr(Sy^2), or estimates of them.
     trace_product : array_like
-        tr(Sx Sy).
+        Trace tr(Sx Sy), or an estimate of it.
     n_x, n_y : array_like
         Bag sizes N and M, at least 2.
     spread_x, spread_y : array_like, default 0
@@ -280,6 +285,7 @@ def u_variance(
     Returns
     -------
     float or ndarray
+        Exact for the true traces; with estimated ones it may be negative for small bags.
 
     Examples
     --------

@@ -67,11 +67,12 @@ def similar_pairs(sq_distances: ArrayLike, tau: ArrayLike, sigma: ArrayLike = 1.
     tau : array_like
         Squared radius in units of sigma-bar^2.
     sigma : array_like, default 1
-        sigma-bar.
+        Length sigma-bar, whose square bounds the errors of all naive means.
 
     Returns
     -------
     bool or ndarray of bool
+        True for similar pairs, each bag with itself included.
 
     Examples
     --------
@@ -87,7 +88,9 @@ def separated_pairs(sq_distances: ArrayLike, tau: ArrayLike, sigma: ArrayLike = 
 
     Parameters
     ----------
-    sq_distances, tau, sigma
+    sq_distances : array_like, shape (B, B)
+        As in `similar_pairs`.
+    tau, sigma : array_like
         As in `similar_pairs`.
 
     Returns
@@ -112,12 +115,15 @@ def false_positive(
     ----------
     neighbors : array_like of bool, shape (B, B)
         The tests T_ij.
-    sq_distances, tau, sigma
+    sq_distances : array_like, shape (B, B)
+        As in `similar_pairs`.
+    tau, sigma : array_like
         As in `similar_pairs`.
 
     Returns
     -------
     bool
+        Both theorems need this to be False.
 
     Examples
     --------
@@ -134,16 +140,19 @@ def false_negative(
 
     Parameters
     ----------
-    neighbors, sq_distances
-        As in `false_positive`. The diagonal of the tests must be true.
+    neighbors : array_like of bool, shape (B, B)
+        The tests T_ij. The diagonal must be true.
+    sq_distances : array_like, shape (B, B)
+        As in `false_positive`.
     tau_prime : array_like
         Squared radius in units of sigma-bar^2.
-    sigma
+    sigma : array_like, default 1
         As in `false_positive`.
 
     Returns
     -------
     bool
+        The averaged bounds of both theorems need this to be False.
 
     Examples
     --------
@@ -160,12 +169,13 @@ def large_inner_product(errors: ArrayLike, tau: ArrayLike, sigma: ArrayLike = 1.
     ----------
     errors : array_like, shape (B, d)
         Naive means minus true means.
-    tau, sigma
+    tau, sigma : array_like
         As in `similar_pairs`.
 
     Returns
     -------
     bool
+        Theorem 2 needs this to be False.
 
     Examples
     --------
@@ -183,12 +193,15 @@ def large_norm(errors: ArrayLike, tau: ArrayLike, sigma: ArrayLike = 1.0) -> boo
 
     Parameters
     ----------
-    errors, tau, sigma
+    errors : array_like, shape (B, d)
         As in `large_inner_product`.
+    tau, sigma : array_like
+        As in `similar_pairs`.
 
     Returns
     -------
     bool
+        Theorem 2 needs this to be False.
 
     Examples
     --------

@@ -57,8 +57,10 @@ def exact_zeta(
     tau : array_like
         Squared radius beyond which no pair may be accepted, in units of sigma-bar^2.
     n_bags, dim, alpha : array_like
-        B, d and the error probability.
-    family, correction
+        Number of bags B, dimension d, and error probability.
+    family : {"all", "task"}
+        Control all pairs at once, or only the pairs of one bag.
+    correction : {"bonferroni", "sidak"}
         See `pair_log_level`.
 
     Returns
@@ -95,8 +97,12 @@ def exact_zeta_power(
     ----------
     tau_prime : array_like
         Squared radius within which every pair must be accepted.
-    n_bags, dim, alpha, family, correction
+    n_bags, dim, alpha : array_like
         As in `exact_zeta`.
+    family : {"all", "task"}
+        Control all pairs at once, or only the pairs of one bag.
+    correction : {"bonferroni", "sidak"}
+        See `pair_log_level`.
 
     Returns
     -------
@@ -128,12 +134,14 @@ def exact_tau(
     Parameters
     ----------
     n_bags, dim, alpha : array_like
-        B, d and the error probability of each event.
+        Number of bags B, dimension d, and error probability of each event.
     ratio : array_like, default 1/3
-        tau' / tau in [0, 1); the paper has 1/3. At 0 only pairs of equal means must be found.
+        Ratio tau' / tau in [0, 1); the paper has 1/3. At 0 only pairs of equal means must be found.
     same_data : bool, default False
         Ask for ``P(C(tau)) <= alpha`` and ``P(C'(tau)) <= alpha`` too, as Theorem 2 does.
-    family, correction
+    family : {"all", "task"}
+        Control all pairs at once, or only the pairs of one bag.
+    correction : {"bonferroni", "sidak"}
         See `pair_log_level`.
 
     Returns
@@ -144,7 +152,7 @@ def exact_tau(
 
     See Also
     --------
-    stbmta.theory.gaussian.tau_min : what the paper asks for; about 3 times larger in high dimension, 12 or more in low.
+    stbmta.theory.gaussian.tau_min : What the paper asks for; about 3 times larger in high dimension, 12 or more in low.
 
     Examples
     --------
@@ -199,8 +207,14 @@ def exact_dim(
 
     Parameters
     ----------
-    tau, n_bags, alpha, ratio, family, correction
+    tau : array_like
+        Squared radius in units of sigma-bar^2.
+    n_bags, alpha, ratio : array_like
         As in `exact_tau`.
+    family : {"all", "task"}
+        Control all pairs at once, or only the pairs of one bag.
+    correction : {"bonferroni", "sidak"}
+        See `pair_log_level`.
 
     Returns
     -------
@@ -224,7 +238,7 @@ def exact_inner(n_bags: ArrayLike, dim: ArrayLike, alpha: ArrayLike) -> Value:
     Parameters
     ----------
     n_bags, dim, alpha : array_like
-        B, d and the error probability; Bonferroni over pairs and both signs.
+        Number of bags B, dimension d, and error probability; Bonferroni over pairs and both signs.
 
     Returns
     -------
@@ -247,7 +261,7 @@ def exact_norm(n_bags: ArrayLike, dim: ArrayLike, alpha: ArrayLike) -> Value:
     Parameters
     ----------
     n_bags, dim, alpha : array_like
-        B, d and the error probability.
+        Number of bags B, dimension d, and error probability.
 
     Returns
     -------
@@ -272,11 +286,11 @@ def exact_event_probabilities(
     Parameters
     ----------
     tau, zeta : array_like
-        Squared radius, and threshold of the test.
+        Squared radius in units of sigma-bar^2, and threshold of the test.
     n_bags, dim : array_like
-        B and d.
+        Number of bags B, and dimension d.
     ratio : array_like, default 1/3
-        tau' / tau.
+        Ratio tau' / tau in [0, 1].
 
     Returns
     -------

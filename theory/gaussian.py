@@ -61,7 +61,7 @@ def delta(n_bags: ArrayLike, dim: ArrayLike, alpha: ArrayLike) -> Value:
     Parameters
     ----------
     n_bags, dim, alpha : array_like
-        B, d and the error probability of each event.
+        Number of bags B, dimension d, and error probability of each event.
 
     Returns
     -------
@@ -89,6 +89,7 @@ def delta_max(tau: ArrayLike, C: ArrayLike = 1000.0) -> Value:
     Returns
     -------
     float or ndarray
+        The proposition allows tau where `delta` is at most this.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def zeta(
 
     See Also
     --------
-    exact_zeta : the largest threshold that controls A(tau).
+    exact_zeta : The largest threshold that controls A(tau).
 
     Notes
     -----
@@ -176,10 +177,11 @@ def tau_min(n_bags: ArrayLike, dim: ArrayLike, alpha: ArrayLike, C: ArrayLike = 
     Returns
     -------
     float or ndarray
+        Squared radius in units of sigma-bar^2; it falls as 1 / sqrt(d) once it is below 1.
 
     See Also
     --------
-    exact_tau : the smallest tau for which a test exists.
+    exact_tau : The smallest tau for which a test exists.
 
     Examples
     --------
@@ -191,7 +193,7 @@ def tau_min(n_bags: ArrayLike, dim: ArrayLike, alpha: ArrayLike, C: ArrayLike = 
 
 
 def tau_prime(tau: ArrayLike) -> Value:
-    """Radius within which no pair is missed: ``tau' = tau / 3`` (prop:testgauss).
+    """Squared radius within which no pair is missed: ``tau' = tau / 3`` (prop:testgauss).
 
     Parameters
     ----------
@@ -201,6 +203,7 @@ def tau_prime(tau: ArrayLike) -> Value:
     Returns
     -------
     float or ndarray
+        Squared radius in units of sigma-bar^2.
 
     Examples
     --------
@@ -218,11 +221,12 @@ def is_neighbor(sq_distance: ArrayLike, zeta: ArrayLike, dim: ArrayLike, n: Arra
     sq_distance : array_like
         Squared distance of two naive means.
     zeta, dim, n : array_like
-        Threshold, d and the common bag size N.
+        Threshold of the test, dimension d, and common bag size N.
 
     Returns
     -------
     bool or ndarray of bool
+        True where the pair is declared similar.
 
     Examples
     --------
@@ -239,7 +243,7 @@ def stated_probabilities(alpha: ArrayLike) -> EventProbabilities:
     Parameters
     ----------
     alpha : array_like
-        In (0, 1).
+        Error probability in (0, 1).
 
     Returns
     -------
@@ -266,19 +270,20 @@ def event_probabilities(
     Parameters
     ----------
     tau, zeta : array_like
-        Squared radius, and threshold of the test.
+        Squared radius in units of sigma-bar^2, and threshold of the test.
     n_bags, dim : array_like
-        B and d.
+        Number of bags B, and dimension d.
     ratio : array_like, default 1/3
-        tau' / tau.
+        Ratio tau' / tau in [0, 1].
 
     Returns
     -------
     EventProbabilities
+        Each bound is 1 where its inequality says nothing.
 
     See Also
     --------
-    exact_event_probabilities : the same from the exact laws.
+    exact_event_probabilities : The same from the exact laws.
 
     Examples
     --------
@@ -363,7 +368,7 @@ def covering_scale(n_bags: ArrayLike, dim: ArrayLike, n: ArrayLike, *, printed: 
     Parameters
     ----------
     n_bags, dim, n : array_like
-        B, d and N.
+        Number of bags B, dimension d, and bag size N.
     printed : bool, default False
         The text after prop:testgauss has ``d^(1/4) sqrt(log B / N)``. But the radius is
         ``sqrt(tau') sigma-bar / 2`` with tau' of order sqrt(log B / d) and sigma-bar = sqrt(d / N), so
@@ -372,6 +377,7 @@ def covering_scale(n_bags: ArrayLike, dim: ArrayLike, n: ArrayLike, *, printed: 
     Returns
     -------
     float or ndarray
+        A length, in units of the standard deviation of a coordinate.
 
     Examples
     --------

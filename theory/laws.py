@@ -151,11 +151,12 @@ def inner_product_logsf(x: ArrayLike, dim: ArrayLike) -> Value:
     x : array_like
         At least 0; the law is symmetric.
     dim : array_like
-        d.
+        Dimension d, at least 1.
 
     Returns
     -------
     float or ndarray
+        Never underflows; log(1/2) at 0.
 
     Examples
     --------
@@ -173,11 +174,12 @@ def inner_product_isf(log_p: ArrayLike, dim: ArrayLike) -> Value:
     log_p : array_like
         At most log(1/2).
     dim : array_like
-        d.
+        Dimension d, at least 1.
 
     Returns
     -------
     float or ndarray
+        The inverse of `inner_product_logsf`, at least 0.
 
     Examples
     --------

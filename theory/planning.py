@@ -71,13 +71,25 @@ class PlanTable:
         return len(self.reasons)
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row for each plan."""
+        """One row for each plan.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of the table, then ``reason``, which is empty where there is a solution.
+        """
         import pandas as pd
 
         return pd.DataFrame({**self.columns, "reason": self.reasons})
 
     def summary(self) -> str:
-        """Give a table with one row for each plan."""
+        """Give a table with one row for each plan.
+
+        Returns
+        -------
+        str
+            Arguments that are None everywhere are left out, and so are the reasons if there are none.
+        """
         columns: dict[str, Sequence[Any]] = {
             k: v for k, v in self.columns.items() if any(x is not None for x in v)
         }
@@ -109,9 +121,9 @@ def solve(
     setting : {"gaussian", "bounded"}
         Isotropic Gaussian bags, or points of norm at most L (bounded kernels).
     n_bags : float, optional
-        B.
+        Number of bags B, at least 2.
     dim : float, optional
-        d, or the effective dimension in the bounded setting.
+        Dimension d, or the effective dimension in the bounded setting.
     n : float, optional
         Bag size N. It does not matter in the Gaussian setting and may be left out there.
     alpha : float, optional

@@ -36,10 +36,10 @@ def gaussian_similarity(
     sq_distance : array_like
         Squared distance of two naive means.
     dim : array_like
-        d.
+        Dimension d, at least 1.
     variance : array_like
-        v, the variance of a coordinate of their difference: ``1/N_i + 1/N_j`` for unit noise. Bags may
-        differ in size.
+        Variance v of a coordinate of their difference: ``1/N_i + 1/N_j`` for unit noise. Bags may differ
+        in size.
     sq_radius : array_like
         Squared radius, ``tau sigma-bar^2``.
 
@@ -71,6 +71,7 @@ def gaussian_difference(
     Returns
     -------
     float or ndarray
+        Uniform for means exactly a radius apart; too large, hence cautious, for closer ones.
 
     Examples
     --------
@@ -116,11 +117,12 @@ def kernel_difference(u: ArrayLike, variance: ArrayLike, degrees: ArrayLike = np
     variance : array_like
         Its variance for equal means, see `stbmta.theory.dimension.u_variance`; above 0.
     degrees : array_like, default infinity
-        f, see `chi_square_degrees`.
+        Degrees of freedom f, see `chi_square_degrees`.
 
     Returns
     -------
     float or ndarray
+        Upper tail probability: small values speak for different means.
 
     Notes
     -----

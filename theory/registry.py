@@ -46,7 +46,13 @@ class Statement:
     note: str = ""
 
     def resolve(self) -> Callable[..., Any] | None:
-        """Import the function."""
+        """Import the function.
+
+        Returns
+        -------
+        callable or None
+            None where the statement has no function.
+        """
         if not self.function:
             return None
         module, name = self.function.rsplit(".", 1)
@@ -76,7 +82,13 @@ class Statements(Tabular):
         return self.rows[index]
 
     def labeled(self, label: str) -> tuple[Statement, ...]:
-        """Statements with one label of the paper."""
+        """Statements with one label of the paper.
+
+        Returns
+        -------
+        tuple of Statement
+            In the order of the paper; empty for an unknown label.
+        """
         return tuple(row for row in self.rows if row.label == label)
 
     def _columns(self) -> dict[str, list[str]]:
@@ -84,7 +96,13 @@ class Statements(Tabular):
         return {name: [getattr(row, name) for row in self.rows] for name in names}
 
     def summary(self) -> str:
-        """Give a table of labels, status, errata and functions; `to_frame` has titles and notes too."""
+        """Give a table of labels, status, errata and functions; `to_frame` has titles and notes too.
+
+        Returns
+        -------
+        str
+            A header, and one line for each statement.
+        """
         columns = self._columns()
         short = [name.removeprefix("stbmta.theory.") for name in columns["function"]]
         shown = {name: columns[name] for name in ("label", "status", "erratum")}

@@ -30,11 +30,12 @@ def cross_term(tau: ArrayLike, n_bags: ArrayLike, dim: ArrayLike, alpha: ArrayLi
     tau : array_like
         Squared radius of the neighbors.
     n_bags, dim, alpha : array_like
-        B, d, and the probability that any triple exceeds its bound.
+        Number of bags B, dimension d, and probability that any triple exceeds its bound.
 
     Returns
     -------
     float or ndarray
+        In units of sigma-bar^2.
 
     Examples
     --------
@@ -66,7 +67,7 @@ def risk(
     tau, c, c_prime, ell : array_like
         Radii of the four events.
     n_neighbors : array_like
-        |V_i|, the bag itself included.
+        Number |V_i| of neighbors, the bag itself included.
 
     Returns
     -------
@@ -103,6 +104,7 @@ def gamma(tau: ArrayLike, c: ArrayLike, c_prime: ArrayLike, ell: ArrayLike, n_ne
     Returns
     -------
     float or ndarray
+        Weight of the naive mean itself, in [0, 1]; it is 1 where ell reaches D.
 
     Examples
     --------
@@ -143,9 +145,9 @@ def gaussian_bound(
     Parameters
     ----------
     n_neighbors : array_like
-        |V_i|, the bag itself included.
+        Number |V_i| of neighbors, the bag itself included.
     n_bags, dim : array_like
-        B and d.
+        Number of bags B, and dimension d.
     alpha : array_like
         Total error probability, a quarter of it for each of A, C, C' and the cross terms.
     tau : array_like, optional
@@ -202,7 +204,7 @@ def waterfill(distances: ArrayLike, variances: ArrayLike) -> WaterFilling:
     distances : array_like, shape (B,)
         D_j, upper bounds of ``|mu_j - mu_i|``; 0 for the bag itself.
     variances : array_like, shape (B,)
-        s_j^2, errors of the naive means, above 0.
+        Errors s_j^2 of the naive means, above 0.
 
     Returns
     -------

@@ -188,7 +188,7 @@ def average_independent(
         Covering number N of the true means at radius `covering_radius`; an upper bound keeps the
         theorem valid.
     n_bags : array_like
-        B, at least ``covering``.
+        Number of bags B, at least ``covering``.
     simplified : bool, default True
         False gives the sharper line before it in the proof,
         ``(N + m^2 tau / (m (1 + tau) + 1)) / B`` with ``m = B - N``.
@@ -274,7 +274,7 @@ def bound_same_data(tau: ArrayLike, n_neighbors: ArrayLike) -> Value:
     tau : array_like
         Squared radius of the tests in units of sigma-bar^2.
     n_neighbors : array_like
-        |V_i|, the bag itself included.
+        Number |V_i| of neighbors, the bag itself included.
 
     Returns
     -------
@@ -325,7 +325,7 @@ def useful_tau_same_data(n_neighbors: ArrayLike = np.inf) -> Value:
     Parameters
     ----------
     n_neighbors : array_like, default infinity
-        v = |V_i|, at least 2.
+        Number v = |V_i| of neighbors, the bag itself included; at least 2.
 
     Returns
     -------
@@ -356,6 +356,7 @@ def compatible(tau: ArrayLike, tau_prime: ArrayLike, *, printed: bool = False) -
     Returns
     -------
     bool or ndarray of bool
+        True where ``tau' <= tau``; with ``printed``, where ``tau' >= tau``.
 
     Examples
     --------
@@ -374,7 +375,7 @@ def covering_radius(tau_prime: ArrayLike, sigma: ArrayLike = 1.0) -> Value:
     tau_prime : array_like
         Squared radius within which no neighbor is missed.
     sigma : array_like, default 1
-        sigma-bar, the square root of the naive error.
+        Length sigma-bar, whose square bounds the errors of all naive means.
 
     Returns
     -------

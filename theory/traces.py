@@ -26,7 +26,8 @@ def square_gram(gram: ArrayLike, at_least: int = 2) -> Floats:
 
     Returns
     -------
-    ndarray
+    ndarray, shape (N, N)
+        The matrix as floats.
 
     Examples
     --------
@@ -78,6 +79,7 @@ def trace_covariance(gram: ArrayLike) -> float:
     Returns
     -------
     float
+        Sum of the sample variances of all coordinates, in the units of the Gram matrix.
 
     Examples
     --------

@@ -113,6 +113,11 @@ class BoundedLaw:
 def rademacher(features: int, tilt: float = 0.0) -> BoundedLaw:
     """Give coordinates -1 or 1, each 1 with probability (1 + tilt) / 2, divided by sqrt(features).
 
+    Returns
+    -------
+    BoundedLaw
+        All points have norm 1; the mean has norm ``abs(tilt)``.
+
     Examples
     --------
     >>> law = rademacher(100, tilt=0.6)
@@ -134,6 +139,11 @@ def rademacher_norm(features: int, n: int) -> float:
     """Give E V_c of n points with coordinates -1 or 1 over sqrt(features), from below by a share of 1 / features.
 
     By Hoelder's inequality it is at least (E V_c^2)^(3/2) / (E V_c^4)^(1/2), and both moments are known.
+
+    Returns
+    -------
+    float
+        A lower bound, close to the root of 1 / n for many features.
 
     Examples
     --------
@@ -199,6 +209,11 @@ WIDE = {"many Rademacher features": lambda: rademacher(10**4)}
 def u_statistics(law: BoundedLaw, rng: np.random.Generator, trials: int, n: int) -> Array:
     """Squared distances U (eq:Ustat) of two independent bags of n points, trials times.
 
+    Returns
+    -------
+    ndarray of shape (trials,)
+        Of mean 0, as both bags have the same law; negative values occur.
+
     Examples
     --------
     >>> u = u_statistics(LAWS["sphere"](), np.random.default_rng(0), 1000, n=10)
@@ -212,6 +227,11 @@ def u_statistics(law: BoundedLaw, rng: np.random.Generator, trials: int, n: int)
 
 def off_diagonal(means: Array, mean_squares: Array, n: int) -> Array:
     """Mean of ``<x_k, x_l>`` over distinct points, from naive means and mean squared norms.
+
+    Returns
+    -------
+    ndarray of shape (trials,)
+        Unbiased for the squared norm of the true mean.
 
     Examples
     --------

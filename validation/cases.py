@@ -92,6 +92,13 @@ def load_cases(names: Sequence[str] | None = None) -> tuple[dict[str, Bags], str
     names : sequence of str, optional
         Out of `CASES`. All that can be loaded by default; those that are named must be there.
 
+    Returns
+    -------
+    groups : dict of str to Bags
+        All points of each group, by the name of the data set.
+    remark : str
+        A line for each data set that was left out; empty if none was.
+
     Examples
     --------
     >>> list(load_cases(["fair", "elnino"])[0])

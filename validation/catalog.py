@@ -60,6 +60,11 @@ EXPLAINED = {
 def find(check_id: str) -> Check:
     """Return the check with this id.
 
+    Returns
+    -------
+    Check
+        An id that nothing has is refused, with a hint at similar ones.
+
     Examples
     --------
     >>> find("gaussian-A").labels
@@ -78,6 +83,13 @@ def find(check_id: str) -> Check:
 def locate(function: str) -> tuple[str, str]:
     """Return the module and the name of a function that a check or a mutation names.
 
+    Returns
+    -------
+    module : str
+        The full name; a short one belongs to :mod:`stbmta.theory`.
+    name : str
+        Of the function in that module.
+
     Examples
     --------
     >>> locate("gaussian.zeta"), locate("stbmta.tuning.unbiased_risk")
@@ -89,6 +101,11 @@ def locate(function: str) -> tuple[str, str]:
 
 def select(names: tuple[str, ...]) -> tuple[Check, ...]:
     """Return the checks that are named, by id, or else by the beginning of ids; all if none is.
+
+    Returns
+    -------
+    tuple of Check
+        In the order of the report, each once; a name that fits none is refused.
 
     Examples
     --------
@@ -105,6 +122,11 @@ def select(names: tuple[str, ...]) -> tuple[Check, ...]:
 
 def cells(scale: Scale, checks: tuple[Check, ...] = CHECKS) -> Iterator[tuple[Check, Regime]]:
     """Go through the regimes that a run of this length has.
+
+    Returns
+    -------
+    iterator of (Check, Regime)
+        In the order of the checks; longer runs have the regimes of shorter ones, too.
 
     Examples
     --------
@@ -136,6 +158,11 @@ class Coverage:
 def coverage() -> tuple[Coverage, ...]:
     """Find for each row of the registry the checks of its label and function, or the reason why there is none.
 
+    Returns
+    -------
+    tuple of Coverage
+        In the order of the registry.
+
     Examples
     --------
     >>> {row.checks for row in coverage() if row.statement.label == "eq:rough"}
@@ -156,6 +183,11 @@ def coverage() -> tuple[Coverage, ...]:
 
 def erratum_number(check: Check) -> str:
     """Return the number on the page of errata of the printed statement that a check tries; empty if it has none.
+
+    Returns
+    -------
+    str
+        Such as "E1".
 
     Examples
     --------

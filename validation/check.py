@@ -77,7 +77,13 @@ class Finding:
         return self.observed / self.bound if self.bound else np.nan
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Give the finding as arrays, for a file."""
+        """Give the finding as arrays, for a file.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The attributes by name, each an array without dimensions.
+        """
         return {name: np.array(getattr(self, name)) for name in self.__slots__}
 
     @classmethod
@@ -165,7 +171,13 @@ class Outcome:
     verdict: Verdict
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as JSON has it; nan and infinite become None."""
+        """Give everything as JSON has it; nan and infinite become None.
+
+        Returns
+        -------
+        dict of str to Any
+            Ids, verdict and numbers of the finding; ``count`` is None for an exact value.
+        """
         finding = self.finding
         numbers = {"observed": finding.observed, "at_least": finding.at_least, "at_most": finding.at_most}
         numbers |= {"lower": self.lower, "upper": self.upper, "tightness": finding.tightness}
@@ -188,10 +200,16 @@ def proportion(count: int, trials: int, *, vacuous: bool = False, **claim: float
     Parameters
     ----------
     count, trials : int
+        How often the event was seen, and in how many independent trials.
     vacuous : bool, default=False
         Also set if the claim is "at most one".
     **claim : float
         ``at_least`` and ``at_most``.
+
+    Returns
+    -------
+    Finding
+        Observed is count / trials, to be judged with a confidence interval.
 
     Examples
     --------
@@ -207,6 +225,11 @@ def at_most_one(
 ) -> Finding:
     """Finding about exact ratios of a quantity to its bound: the largest of them, or nan if one is.
 
+    Returns
+    -------
+    Finding
+        An exact value, claimed to be at most 1.
+
     Examples
     --------
     >>> judge(at_most_one([0.5, 1.5]), level=0.01).verdict
@@ -217,6 +240,11 @@ def at_most_one(
 
 def exactly_one(ratios: npt.ArrayLike, *, trials: int = 0, slack: float = 0.0) -> Finding:
     """Finding about exact ratios that must all be one: the one farthest from it, or nan if one is.
+
+    Returns
+    -------
+    Finding
+        An exact value, claimed to be 1 up to `slack`.
 
     Examples
     --------
@@ -259,7 +287,13 @@ class Worst:
             self._ratio, self._factor = float(ratios[place]), float(bounds[place])
 
     def finding(self) -> Finding:
-        """Give the finding; vacuous if no bound was below one. Without trials there is nothing to judge."""
+        """Give the finding; vacuous if no bound was below one. Without trials there is nothing to judge.
+
+        Returns
+        -------
+        Finding
+            The largest ratio, the bound it belongs to, and the number of trials.
+        """
         if not self._trials:
             return Finding(observed=nan, at_most=1.0, count=0)
         return at_most_one(self._ratio, trials=self._trials, vacuous=self._factor >= 1, factor=self._factor)
@@ -280,6 +314,7 @@ def judge(finding: Finding, level: float) -> Judgment:
     Parameters
     ----------
     finding : Finding
+        What was seen in one regime, and the range that is claimed.
     level : float
         Probability with which the Clopper-Pearson interval of a single finding may miss the truth.
 

@@ -24,7 +24,7 @@ def run_demo(
     n_trials : int, default=20
         How often small bags are drawn.
     seed : int, default=0
-        Of the draws.
+        Seed of the random draws.
     progress : callable, optional
         Called twice a trial.
 

@@ -70,6 +70,11 @@ WITHOUT: dict[str, tuple[str, str, tuple[str, ...]]] = {
 def errata() -> tuple[Erratum, ...]:
     """List all errata in the order of their numbers.
 
+    Returns
+    -------
+    tuple of Erratum
+        Each with the checks that refute it, or the reason why none can.
+
     Examples
     --------
     >>> first = errata()[0]

@@ -92,7 +92,13 @@ class Exploration:
     improvement: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as JSON has it."""
+        """Give everything as JSON has it.
+
+        Returns
+        -------
+        dict of str to Any
+            The attributes by name.
+        """
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -104,12 +110,16 @@ def explore(store: Store, *, scale: Scale, seed: int, jobs: int | None = None) -
     store : Store
         Where finished scenarios are kept.
     scale : {"quick", "default", "full"}
+        400, 4000 or 40000 trials a scenario.
     seed : int
+        Seed of the random draws.
     jobs : int, optional
+        Number of processes; as many as cores by default. It does not change the result.
 
     Returns
     -------
     tuple of Exploration
+        In the order of `SCENARIOS`.
     """
     parts = [Part(name=_part(name), work=try_scenario, arguments=(name, scale, seed)) for name in SCENARIOS]
     found = run_parts(store, parts, what="exploring", jobs=jobs, timed=False)
@@ -117,7 +127,13 @@ def explore(store: Store, *, scale: Scale, seed: int, jobs: int | None = None) -
 
 
 def explored(store: Store) -> bool:
-    """Tell whether a folder has all scenarios already."""
+    """Tell whether a folder has all scenarios already.
+
+    Returns
+    -------
+    bool
+        True if :func:`explore` would have nothing left to compute.
+    """
     return all(_part(name) in store for name in SCENARIOS)
 
 
@@ -146,6 +162,11 @@ def _collect(name: str, arrays: Arrays) -> Exploration:
 
 def try_scenario(name: str, scale: Scale, seed: int) -> Arrays:
     """Run the tests of one scenario at both edges, and Theorem 1 in two clusters.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Counts of both errors of the tests, the largest ratio to the bound, the improvement, and the trials.
 
     Examples
     --------

@@ -72,13 +72,24 @@ class Setting:
         return float(np.sqrt(self.dim / self.bag_size))
 
     def means(self, model: str, rng: np.random.Generator) -> Array:
-        """Draw the means of a model, in the coordinates they span."""
+        """Draw the means of a model, in the coordinates they span.
+
+        Returns
+        -------
+        ndarray of shape (B, coordinates)
+            In units of `sigma` they look the same for any bag size.
+        """
         unit = draw_means(model, rng, self.n_bags, self.dim, self.tau, self.tau_prime)
         return unit / np.sqrt(self.bag_size)
 
 
 def draw_naive(rng: np.random.Generator, setting: Setting, means: Array) -> tuple[Array, Array]:
     """Draw the naive means, and give the true ones in the same coordinates.
+
+    Returns
+    -------
+    naive, means : ndarray of shape (B, coordinates)
+        Their inner products have the law they have in R^d.
 
     Examples
     --------
@@ -96,6 +107,11 @@ def draw_naive(rng: np.random.Generator, setting: Setting, means: Array) -> tupl
 def sq_distances(points: Array) -> Array:
     """Squared distances of all pairs.
 
+    Returns
+    -------
+    ndarray of shape (B, B)
+        Not negative, with zeros on the diagonal.
+
     Examples
     --------
     >>> sq_distances(np.array([[0.0], [2.0]]))
@@ -107,6 +123,11 @@ def sq_distances(points: Array) -> Array:
 
 def neighbors(setting: Setting, naive: Array) -> npt.NDArray[np.bool_]:
     """Run the similarity test on all pairs (eq:deftestsgaus).
+
+    Returns
+    -------
+    ndarray of bool, shape (B, B)
+        Row i marks the neighbors of bag i, the bag itself included.
 
     Examples
     --------

@@ -41,12 +41,18 @@ def methods(
     Parameters
     ----------
     kernel : Kernel or str
+        The kernel of the embeddings; "linear" for the means of the points themselves.
     seed : int
         Of the folds that choose parameters.
     overall : bool, default=False
         Also average all bags, for comparison.
     beyond : bool, default=False
         Also those that go beyond the paper.
+
+    Returns
+    -------
+    dict of str to Any
+        Estimators that are not fitted yet, by the name of the method.
 
     Examples
     --------
@@ -71,6 +77,11 @@ def methods(
 def beyond_the_paper(kernel: Kernel, seed: int) -> dict[str, Any]:
     """Return an estimator for each method that goes beyond the paper, the combination of all last.
 
+    Returns
+    -------
+    dict of str to Any
+        Estimators that are not fitted yet, by the name of the method.
+
     Examples
     --------
     >>> list(beyond_the_paper(Linear(), 0))
@@ -91,6 +102,11 @@ def ratio_of_means(error: Array, naive: Array) -> tuple[float, float]:
     ----------
     error, naive : ndarray of shape (trials,)
         At least two trials.
+
+    Returns
+    -------
+    ratio, standard_error : float
+        The ratio is below 1 where the errors are smaller than the naive ones on average.
 
     Examples
     --------
@@ -122,11 +138,22 @@ class HeldOut:
         """Return the error of a method over that of the naive means, and its standard error.
 
         See :func:`ratio_of_means`.
+
+        Returns
+        -------
+        ratio, standard_error : float
+            The ratio is below 1 where the method is better than the naive means.
         """
         return ratio_of_means(self.errors[method], self.errors["NE"])
 
     def to_frame(self) -> Any:
-        """Return error, ratio and standard error of each method as a pandas data frame."""
+        """Return error, ratio and standard error of each method as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a method; the error is the average over trials.
+        """
         import pandas as pd
 
         rows = {
@@ -166,8 +193,14 @@ def compare(
     overall, beyond : bool, default=False
         As for :func:`methods`.
     rng : {None, int, numpy.random.Generator}, optional
+        Draws the small bags, and the seeds of the methods.
     progress : callable, optional
         Called after each trial.
+
+    Returns
+    -------
+    HeldOut
+        Errors of all methods on the same small bags.
 
     Examples
     --------

@@ -32,6 +32,7 @@ def draw_means(
     model : str
         A key of `MODELS`.
     rng : numpy.random.Generator
+        Draws the means; the adversarial models are fixed.
     n_bags, dim : int
         B and d.
     tau, tau_prime : float
@@ -40,6 +41,7 @@ def draw_means(
     Returns
     -------
     ndarray of shape (B, coordinates)
+        In the few coordinates that the means span.
 
     Examples
     --------
@@ -54,6 +56,11 @@ def draw_means(
 
 def simplex(n_bags: int, sq_distance: float) -> Array:
     """Means that are all at the same squared distance from each other.
+
+    Returns
+    -------
+    ndarray of shape (B, B)
+        Multiples of the unit vectors, one row a mean.
 
     Examples
     --------

@@ -100,7 +100,13 @@ class MutationReport:
         return all(result.good for result in self.results)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as JSON has it."""
+        """Give everything as JSON has it.
+
+        Returns
+        -------
+        dict of str to Any
+            Seed, version, and for each mutation its change, its status and what caught it.
+        """
         return {
             "seed": self.seed,
             "version": __version__,
@@ -118,13 +124,25 @@ class MutationReport:
         }
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame with one row for each mutation."""
+        """Return a pandas data frame with one row for each mutation.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns id, function, change, status, how and caught_by.
+        """
         import pandas as pd
 
         return pd.DataFrame(self.to_dict()["mutations"])
 
     def summary(self) -> str:
-        """Count the mutations of each status in one line."""
+        """Count the mutations of each status in one line.
+
+        Returns
+        -------
+        str
+            Such as "1 mutations: 1 caught".
+        """
         counts: dict[str, int] = {}
         for result in self.results:
             counts[result.status] = counts.get(result.status, 0) + 1
@@ -146,16 +164,18 @@ def mutate(
     out : path-like
         Folder of the results.
     seed : int, default=0
+        Seed of the random draws.
     only : sequence of str
         Ids of mutations; all by default.
     jobs : int, optional
-        Number of processes. It does not change the result.
+        Number of processes; as many as cores by default. It does not change the result.
     resume : bool, default=False
         Go on with what the folder holds.
 
     Returns
     -------
     MutationReport
+        What caught each mutation, as the file has it.
 
     Examples
     --------
@@ -192,6 +212,11 @@ def mutate(
 def checks_of(mutation: Mutation) -> tuple[Check, ...]:
     """Find the checks that a mutation can reach: those of its function, or of functions that call it.
 
+    Returns
+    -------
+    tuple of Check
+        In the order of the report, without those of known errata.
+
     Examples
     --------
     >>> rough = next(m for m in MUTATIONS if m.id == "rough-no-variance")
@@ -221,6 +246,11 @@ def try_check(mutation_id: str, check_id: str, seed: int) -> Arrays:
 @contextmanager
 def applied(mutation: Mutation) -> Iterator[None]:
     """Put a wrong function in the place of a right one, wherever the theory refers to it.
+
+    Yields
+    ------
+    None
+        While the wrong function is in place; the right one comes back at the end.
 
     Examples
     --------

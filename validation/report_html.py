@@ -84,6 +84,7 @@ def page(results: Data | None, mutations: Data | None) -> str:
     Returns
     -------
     str
+        A complete HTML document, with style and pictures inside.
 
     Examples
     --------

@@ -48,11 +48,23 @@ class Report:
         return tuple({o.check.id: o.check for o in self.outcomes}.values())
 
     def of(self, check: Check) -> tuple[Outcome, ...]:
-        """Outcomes of one check."""
+        """Outcomes of one check.
+
+        Returns
+        -------
+        tuple of Outcome
+            One for each regime; empty if the check did not run.
+        """
         return tuple(o for o in self.outcomes if o.check.id == check.id)
 
     def status(self, check: Check) -> Status:
-        """Verdict over all regimes: one counterexample is enough, and a known erratum must have one."""
+        """Verdict over all regimes: one counterexample is enough, and a known erratum must have one.
+
+        Returns
+        -------
+        str
+            "holds", "violated", "undecided", "known erratum" or "erratum not seen".
+        """
         verdicts = {o.verdict for o in self.of(check)}
         if check.erratum:
             return "known erratum" if "violated" in verdicts else "erratum not seen"
@@ -71,20 +83,38 @@ class Report:
         return not any(self.status(check) in ("violated", "erratum not seen") for check in self.checks)
 
     def tightness(self, check: Check) -> float:
-        """Largest observed / bound over the regimes where the statement says something."""
+        """Largest observed / bound over the regimes where the statement says something.
+
+        Returns
+        -------
+        float
+            1 where a bound is attained; nan if the statement says nothing in any regime.
+        """
         ratios = [
             o.finding.tightness for o in self.of(check) if not o.finding.vacuous and o.finding.bound > 0
         ]
         return max(ratios, default=float("nan"))
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame with one row for each check and regime."""
+        """Return a pandas data frame with one row for each check and regime.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns as :meth:`stbmta.validation.check.Outcome.to_dict` names them.
+        """
         import pandas as pd
 
         return pd.DataFrame([o.to_dict() for o in self.outcomes])
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as JSON has it. Times are left out: two runs with one seed give the same bytes."""
+        """Give everything as JSON has it. Times are left out: two runs with one seed give the same bytes.
+
+        Returns
+        -------
+        dict of str to Any
+            What ``results.json`` holds.
+        """
         return {
             "scale": self.scale,
             "seed": self.seed,
@@ -109,7 +139,13 @@ class Report:
         }
 
     def summary(self) -> str:
-        """Count the checks of each status in one line."""
+        """Count the checks of each status in one line.
+
+        Returns
+        -------
+        str
+            Such as "1 checks in 2 regimes: 1 holds".
+        """
         counts: dict[str, int] = {}
         for check in self.checks:
             counts[self.status(check)] = counts.get(self.status(check), 0) + 1
@@ -135,17 +171,19 @@ def validate(
     scale : {"quick", "default", "full"}
         About half a minute, ten minutes, hours.
     seed : int, default=0
+        Seed of the random draws.
     only : sequence of str
         Ids of checks, or beginnings of ids; all by default. The report has these, and other checks that the folder
         has whole.
     jobs : int, optional
-        Number of processes. It does not change the result.
+        Number of processes; as many as cores by default. It does not change the result.
     resume : bool, default=False
         Go on with what the folder holds.
 
     Returns
     -------
     Report
+        The verdicts, and what broken assumptions do, as the file has them.
 
     Examples
     --------
@@ -182,7 +220,13 @@ def _parts(scale: Scale, seed: int, checks: tuple[Check, ...]) -> list[Part]:
 
 
 def outcome(check: Check, regime: Any, finding: Finding, level: float) -> Outcome:
-    """Judge a finding."""
+    """Judge a finding.
+
+    Returns
+    -------
+    Outcome
+        The finding with its confidence limits and the verdict.
+    """
     judgment = judge(finding, level)
     return Outcome(
         check=check,
@@ -196,6 +240,11 @@ def outcome(check: Check, regime: Any, finding: Finding, level: float) -> Outcom
 
 def run_cell(check_id: str, regime_name: str, scale: Scale, seed: int) -> Arrays:
     """Try a check in one regime.
+
+    Returns
+    -------
+    dict of str to ndarray
+        The finding, as :meth:`stbmta.validation.check.Finding.from_arrays` reads it.
 
     Examples
     --------

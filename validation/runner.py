@@ -37,6 +37,11 @@ Scale = str  # "quick", "default" or "full"
 def choose_scale(quick: bool, full: bool) -> Scale:
     """Return which of the three sizes of an experiment is meant.
 
+    Returns
+    -------
+    str
+        "quick", "default" or "full".
+
     Examples
     --------
     >>> choose_scale(quick=False, full=False)
@@ -49,6 +54,11 @@ def choose_scale(quick: bool, full: bool) -> Scale:
 
 def generator(seed: int, *key: str | int) -> np.random.Generator:
     """Return the random numbers of one part of an experiment: a function of the seed and the part's key.
+
+    Returns
+    -------
+    numpy.random.Generator
+        At its beginning; other seeds and keys give independent numbers.
 
     Examples
     --------
@@ -130,7 +140,13 @@ class Store:
             np.savez(file, **arrays)  # type: ignore[arg-type]
 
     def load(self, name: str) -> Arrays:
-        """Read the arrays of a part."""
+        """Read the arrays of a part.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Under the names they were saved with; a damaged file is refused.
+        """
         path = self._path(name)
         try:
             with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
@@ -159,7 +175,9 @@ def run_parts(
     Parameters
     ----------
     store : Store
+        Where the parts are kept.
     parts : sequence of Part
+        The whole experiment, each part with a name of its own.
     what : str
         For the progress bar.
     jobs : int, optional

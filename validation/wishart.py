@@ -19,10 +19,11 @@ def compressed_noise(
     Parameters
     ----------
     rng : numpy.random.Generator
+        Draws the noise.
     n_bags : int
         B, the number of vectors.
     dim : int
-        d, up to 1e15.
+        Dimension d, up to 1e15.
     spanned : int, default=0
         Coordinates that are kept as they are, because the means lie in them; at most d.
 

@@ -44,7 +44,13 @@ class ApproximationError:
     n_pairs: int
 
     def summary(self) -> str:
-        """Return the error as text."""
+        """Return the error as text.
+
+        Returns
+        -------
+        str
+            Root mean square, largest and mean difference, and the number of pairs, in one line.
+        """
         return (
             f"inner products of features are off by {self.deviation:.2g} (root mean square of {self.n_pairs} pairs of "
             f"bags drawn at random; largest {self.largest:.2g}, mean {self.bias:.1g})"
@@ -65,7 +71,14 @@ def approximation_error(
     n_bags : int, default=24
         How many bags are drawn; all pairs of them are compared.
     rng : {None, int, numpy.random.Generator}, default=0
+        Draws the bags.
     n_threads : int, optional
+        All available cores by default. It does not change the result.
+
+    Returns
+    -------
+    ApproximationError
+        Of inner products of features less the exact ones, over all pairs of the drawn bags.
 
     Notes
     -----
@@ -114,6 +127,7 @@ def choose_features(
     kernel : Kernel
         With every parameter a number.
     n_bags, n_points, dim : int
+        Number of bags, of all their points, and of columns; only "auto" needs the first two.
     approximation : "auto", FeatureMap, int, sampler or None
         None: exact. A number: so many random Fourier features. An ``RBFSampler`` or a fitted ``Nystroem`` of
         scikit-learn: its features. "auto": exact where it takes no longer than some seconds and no more than 4 GB for
@@ -124,6 +138,7 @@ def choose_features(
     rng : {None, int, numpy.random.Generator}, default=0
         Draws the frequencies.
     n_threads : int, optional
+        How many cores "auto" reckons with; all available ones by default.
 
     Returns
     -------

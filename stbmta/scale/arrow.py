@@ -22,9 +22,16 @@ def batches(fragment: Any, columns: list[str], rows: int) -> Iterator[Any]:
     Parameters
     ----------
     fragment : pyarrow.dataset.Fragment
+        A file, or a table in memory.
     columns : list of str
+        The columns to read; a name that is not there is refused.
     rows : int
         Of a batch, at most.
+
+    Returns
+    -------
+    iterator of pyarrow.RecordBatch
+        Over all rows of the file, with these columns only.
     """
     kind = _kind(fragment)
     if kind == "parquet":
@@ -40,7 +47,13 @@ def batches(fragment: Any, columns: list[str], rows: int) -> Iterator[Any]:
 
 
 def least_memory(fragment: Any, columns: Sequence[str]) -> int:
-    """Estimate the bytes that reading a file takes beside its batches, from what it says of itself."""
+    """Estimate the bytes that reading a file takes beside its batches, from what it says of itself.
+
+    Returns
+    -------
+    int
+        0 for an Arrow file without compression or not on a local disk, and for other formats.
+    """
     kind = _kind(fragment)
     if kind == "parquet":
         return _parquet_memory(_parquet_file(fragment).metadata, columns)

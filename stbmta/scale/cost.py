@@ -136,7 +136,13 @@ class Plan:
         return sum(phase.seconds for phase in self.phases)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything that a program may want to read."""
+        """Return everything that a program may want to read.
+
+        Returns
+        -------
+        dict of str to Any
+            The attributes and `seconds`; the job and each phase are dicts of their fields.
+        """
         return {
             "job": {field.name: getattr(self.job, field.name) for field in fields(self.job)},
             "phases": [
@@ -152,7 +158,13 @@ class Plan:
         }
 
     def summary(self) -> str:
-        """Return the plan as text."""
+        """Return the plan as text.
+
+        Returns
+        -------
+        str
+            One line a phase, then time and memory together; for a cluster also what goes between its machines.
+        """
         lines = [
             f"{phase.name:<22}{phase.operations:>10.2g} {phase.unit:<12}{_time(phase.seconds):>10}"
             for phase in self.phases
@@ -173,6 +185,11 @@ class Plan:
 def matrix_bytes(n_bags: float) -> float:
     """Return the bytes of matrices of all pairs of bags that an estimate of the usual kind holds at a time.
 
+    Returns
+    -------
+    float
+        Four matrices of B x B numbers of 8 bytes.
+
     Examples
     --------
     >>> matrix_bytes(10_000) / 1e9
@@ -189,11 +206,18 @@ def plan_compute(
     Parameters
     ----------
     job : Job
+        What is to be computed.
     workers : int, default=1
         Machines of a cluster.
     threads : int, optional
         Cores of each; those of this machine by default.
     rates : Rates, optional
+        None means the defaults of :class:`Rates`.
+
+    Returns
+    -------
+    Plan
+        Phases with their times, and memory; for several machines also what goes between them.
 
     Examples
     --------
@@ -252,7 +276,13 @@ def plan_compute(
 
 
 def measure_rates() -> Rates:
-    """Measure the rates of one core of this machine, in some seconds."""
+    """Measure the rates of one core of this machine, in some seconds.
+
+    Returns
+    -------
+    Rates
+        All rates but those of disk and network, which keep their defaults.
+    """
     from ..bags import Bags
     from ..kernels import RBF
     from ..linear import neighbor_averages

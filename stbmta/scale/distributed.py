@@ -38,6 +38,7 @@ def ordered_results(client: Any, tasks: Iterable[Callable[[], Any]]) -> Generato
     Parameters
     ----------
     client : dask.distributed.Client
+        Runs the tasks on its cluster.
     tasks : iterable of callables
         Each submits one task and returns its future.
 

@@ -169,6 +169,7 @@ def run_rectangles(
     Parameters
     ----------
     client : dask.distributed.Client
+        Runs the tasks on its cluster.
     left, right : RemoteSide
         The same object where half of the matrix follows by symmetry.
     first_column : int64 array

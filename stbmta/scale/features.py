@@ -94,7 +94,9 @@ class RandomFourier:
             Draw frequencies in orthogonal blocks of d (Yu et al. 2016), which lowers the variance of RBF features;
             the default for RBF. Not for Laplacian.
         center : array-like of shape (d,), optional
+            Subtracted from the points, for accuracy where they are far from zero. Zero by default.
         rng : {None, int, numpy.random.Generator}, optional
+            Draws the frequencies.
 
         Examples
         --------
@@ -137,7 +139,13 @@ class RandomFourier:
         return np.hstack([np.cos(angles), np.sin(angles)]) / np.sqrt(self.frequencies.shape[1])
 
     def panels(self) -> Array:
-        """Return the frequencies as the compiled code reads them: panels of WIDTH, dimension by dimension."""
+        """Return the frequencies as the compiled code reads them: panels of WIDTH, dimension by dimension.
+
+        Returns
+        -------
+        ndarray of shape (d * m,)
+            Aligned in memory: for each panel d rows of WIDTH frequencies.
+        """
         dim, count = self.frequencies.shape
         packed = aligned_zeros(dim * count)
         packed[:] = self.frequencies.reshape(dim, count // WIDTH, WIDTH).swapaxes(0, 1).ravel()
@@ -188,6 +196,7 @@ class Nystroem:
         n_features : int, default=512
             At most the number of points.
         rng : {None, int, numpy.random.Generator}, optional
+            Draws the landmarks.
 
         Examples
         --------

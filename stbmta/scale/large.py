@@ -83,7 +83,13 @@ class FeatureMeans:
         return Linear() if self.features is None else self.features.kernel
 
     def evaluate(self, points: npt.ArrayLike) -> Array:
-        """Return the value of each estimated embedding at each point, (m, number of points)."""
+        """Return the value of each estimated embedding at each point, (m, number of points).
+
+        Returns
+        -------
+        ndarray of shape (m, number of points)
+            Row i holds inner products with estimate i: of the points for the linear kernel, else of their features.
+        """
         z = as_matrix(points, "points").astype(np.float64)
         return self.means @ (z if self.features is None else self.features(z)).T
 
@@ -102,7 +108,9 @@ class DistantMeans(KernelMeans):
     Parameters
     ----------
     statistics : BagStatistics
+        Of the naive means, as the cluster found them.
     weights : ndarray of shape (B, B)
+        Row i holds the weights of estimate i.
     """
 
     def __init__(self, statistics: BagStatistics, weights: Any) -> None:
@@ -149,6 +157,11 @@ class LargeEstimate:
         r"""Return the estimated squared error of each estimate, (B,), as :func:`stbmta.tuning.unbiased_risk` has it.
 
         It is taken as no less than the bag's own share of the variance.
+
+        Returns
+        -------
+        ndarray of shape (B,)
+            Never negative; `naive_mse` for a bag without neighbors.
         """
         own = self.gamma + (1 - self.gamma) / self.counts
         moved = np.empty(len(self.counts))
@@ -162,6 +175,11 @@ def exact_memory(n_bags: int, n_points: int, dim: int, kernel: Kernel) -> float:
     """Return how many bytes an estimate from statistics of all pairs of bags takes beyond its input.
 
     Without points, they stay on a cluster, which tells what is in each part.
+
+    Returns
+    -------
+    float
+        Bytes of B x B matrices, and of copies of the points, or of the means for the linear kernel.
     """
     if n_points == 0:
         return matrix_bytes(n_bags) + _PLACE_BYTES * MOST_PARTS * n_bags
@@ -199,7 +217,13 @@ def choose(
     n_threads: int | None = None,
     client: Any = None,
 ) -> Choice:
-    """Choose between exact kernel values and features; only "auto" reads a stream for that."""
+    """Choose between exact kernel values and features; only "auto" reads a stream for that.
+
+    Returns
+    -------
+    Choice
+        What was chosen and why, with the shape of the data where it was looked at.
+    """
     kernel = _resolved(source, as_kernel(kernel))
     if isinstance(kernel, Linear) or approximation is None:
         return Choice(kernel, None, "exact")
@@ -234,20 +258,26 @@ def large_statistics(
     Parameters
     ----------
     source : Bags or BagStream
+        Bags in memory, or rows that are read in blocks.
     kernel : Kernel or str
         For a stream with every parameter a number.
     approximation : "auto", FeatureMap, int or None
         See :func:`stbmta.scale.approximate.choose_features`.
     rng : {None, int, numpy.random.Generator}, default=0
         Draws features.
-    n_threads, max_memory, client
-        As for :func:`stbmta.scale.means.mean_statistics`.
+    n_threads : int, optional
+        All available cores by default. It may change what "auto" chooses, and nothing else.
+    max_memory : float or str, optional
+        Bytes that finding the means may take, half of what is free by default; more is refused.
+    client : dask.distributed.Client, optional
+        Read and sum the parts of a stream on its workers; the result has the same bits.
 
     Returns
     -------
     statistics : MeanStatistics or None
         None where exact kernel values were chosen.
     reason : str
+        What was chosen and why.
     """
     found = choose(source, kernel, approximation, rng=rng, n_threads=n_threads, client=client)
     if found.features is None and not isinstance(found.kernel, Linear):
@@ -259,7 +289,13 @@ def large_statistics(
 def exact_statistics(
     stream: BagStream, kernel: Kernel, *, dtype: npt.DTypeLike, n_threads: int | None, client: Any
 ) -> BagStatistics:
-    """Compute the exact statistics of a stream: from its means, on a cluster, or sorted into memory."""
+    """Compute the exact statistics of a stream: from its means, on a cluster, or sorted into memory.
+
+    Returns
+    -------
+    BagStatistics
+        Bags in order of first appearance. For the linear kernel in double precision, whatever `dtype` says.
+    """
     if not isinstance(stream, BagStream):
         raise TypeError(
             f"expected Bags or a BagStream, found {type(stream).__name__}. "
@@ -303,14 +339,28 @@ def estimate_large(
     Parameters
     ----------
     s : MeanStatistics
+        Of the bags: means of points, or of features.
     zeta : float
+        The threshold, at least 0.
     gamma : float or "theory"
+        What each mean keeps of itself: 0 is STB-0, a number STB weight, "theory" the value of Theorem 1 with c * zeta.
     c : float or None
-        The factor of "theory".
-    variance, n_threads, max_memory, client
-        As for :func:`stbmta.linear.neighbor_averages`.
+        The factor of "theory"; None means 1.
+    variance : float, optional
+        The variance of each coordinate, if it is known; bags of one point are then welcome.
+    n_threads : int, optional
+        All available cores by default. It does not change the result.
+    max_memory : float or str, optional
+        Bytes that this may take beyond its input, half of what is free by default; more is refused.
+    client : dask.distributed.Client, optional
+        Compare the means on its cluster; the result has the same bits.
     approximation : str
         What to say about it.
+
+    Returns
+    -------
+    LargeEstimate
+        The estimates, and the neighbors and naive error of each bag.
     """
     found = neighbor_averages(
         s, zeta, variance=variance, n_threads=n_threads, max_memory=max_memory, client=client

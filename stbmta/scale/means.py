@@ -133,13 +133,14 @@ def mean_statistics(
     Parameters
     ----------
     source : Bags or BagStream
+        Bags in memory, or rows that are read in blocks.
     kernel : Kernel, optional
         The kernel that `features` approximate; the linear kernel by default.
     features : FeatureMap, optional
         :class:`stbmta.scale.features.RandomFourier` or :class:`stbmta.scale.features.Nystroem`: means are then those
         of features.
     n_threads : int, optional
-        It does not change the result.
+        All available cores by default. It does not change the result.
     max_memory : float or str, optional
         Bytes that this may take: the table of means, for a stream of several parts that of a part beside it, and
         blocks of rows. Half of what is free by default; more is refused.

@@ -78,7 +78,13 @@ class Rows:
         return self.read(*self.tables, self._fitting(BLOCK) if self.rows is None else self.rows)
 
     def within(self, nbytes: int) -> "Rows":
-        """Return the same part in blocks of no more than so many bytes."""
+        """Return the same part in blocks of no more than so many bytes.
+
+        Returns
+        -------
+        Rows
+            A block has at least one row, however large that is.
+        """
         fitting = self._fitting(min(nbytes, BLOCK))
         return replace(self, rows=fitting if self.rows is None else min(self.rows, self._fitting(nbytes)))
 
@@ -87,7 +93,13 @@ class Rows:
 
 
 def reading_memory(part: Blocks, limit: int) -> int:
-    """Return the bytes that reading a part takes beside its blocks, refusing more than there are."""
+    """Return the bytes that reading a part takes beside its blocks, refusing more than there are.
+
+    Returns
+    -------
+    int
+        0 for a part that holds nothing but its blocks.
+    """
     if not isinstance(part, Rows) or part.beside is None:
         return 0
     needed = part.beside()
@@ -105,7 +117,13 @@ def reading_memory(part: Blocks, limit: int) -> int:
 
 
 def read_arrays(X: Array, groups: Any, rows: int | None) -> Rows:
-    """Return a long array, for instance a memory map, as a part."""
+    """Return a long array, for instance a memory map, as a part.
+
+    Returns
+    -------
+    Rows
+        Its blocks are slices of `rows` rows; None means blocks of 4 MB.
+    """
     table = X if hasattr(X, "shape") else np.asarray(X)
     return Rows(_array_blocks, 1 if len(table.shape) < 2 else table.shape[1], rows, (table, groups))
 
@@ -116,7 +134,13 @@ def _array_blocks(X: Array, groups: Any, rows: int) -> Iterator[Block]:
 
 
 def read_bags(bags: Bags, rows: int | None) -> list[Rows]:
-    """Return bags that are in memory as parts of whole bags, so that no bag is added up from two parts."""
+    """Return bags that are in memory as parts of whole bags, so that no bag is added up from two parts.
+
+    Returns
+    -------
+    list of Rows
+        In the order of the bags, each of about 4 MB, or more where a bag is larger.
+    """
     wanted = np.arange(0, len(bags.data), max(1, PART // bags.dim))
     cuts = np.unique(np.r_[np.searchsorted(bags.offsets, wanted), len(bags)])
     return [
@@ -156,7 +180,13 @@ class Once:
         return iterator
 
     def peek(self) -> Iterator[Block]:
-        """Return the first block, if there is one, and leave the iterator as it was."""
+        """Return the first block, if there is one, and leave the iterator as it was.
+
+        Returns
+        -------
+        iterator of (X, groups)
+            Over the first block alone; empty if there is none.
+        """
         iterator = self()
         first = list(next(zip(iterator, strict=False), ()))
         self._iterator = chain(first, iterator)
@@ -167,6 +197,13 @@ def choose_columns(
     by: str | Sequence[str], columns: str | Sequence[str] | None, present: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """Return the columns of the labels and those of the features, refusing names that are not there.
+
+    Returns
+    -------
+    labels : list of str
+        The names in `by`.
+    features : list of str
+        The names in `columns`; all but those of the labels if it is None.
 
     Examples
     --------
@@ -186,7 +223,15 @@ def choose_columns(
 def read_dataset(
     path: Any, by: str | Sequence[str], columns: Sequence[str] | None, rows: int | None
 ) -> tuple[list[Rows], list[str]]:
-    """Return the files of an Arrow dataset as parts, and the names of the features."""
+    """Return the files of an Arrow dataset as parts, and the names of the features.
+
+    Returns
+    -------
+    parts : list of Rows
+        One for each file.
+    features : list of str
+        Without those of a pandas index, unless `columns` names them.
+    """
     datasets = _datasets(path)
     schema = datasets[0].schema
     keys, features = choose_columns(by, columns, schema.names)
@@ -272,7 +317,15 @@ def _batch_block(by: list[str], features: list[str], folder: dict[str, Any], bat
 def read_csv(
     path: str | os.PathLike[str], by: str | Sequence[str], columns: Sequence[str] | None, rows: int | None
 ) -> tuple[Rows, list[str]]:
-    """Return a CSV file as a part, and the names of the features."""
+    """Return a CSV file as a part, and the names of the features.
+
+    Returns
+    -------
+    part : Rows
+        The whole file; None for `rows` means blocks of 4 MB.
+    features : list of str
+        Without an index that pandas wrote, unless `columns` names it.
+    """
     import pandas as pd
 
     file = str(path)
@@ -333,6 +386,14 @@ class Partition:
 
 
 def frame_blocks(frame: Any, by: list[str], features: list[str]) -> Iterator[Block]:
-    """Return a data frame as a single block."""
+    """Return a data frame as a single block.
+
+    Yields
+    ------
+    X : ndarray of shape (n, d)
+        All rows of the data frame.
+    groups : array of shape (n,)
+        The label of each row's bag; tuples if `by` names several columns.
+    """
     X, groups, _ = frame_columns(frame, by, features)
     yield X, groups

@@ -34,6 +34,11 @@ class Shape:
 def source_shape(source: Bags | BagStream, client: Any = None) -> Shape:
     """Return the shape of bags, or of a stream, which is read for it.
 
+    Returns
+    -------
+    Shape
+        Of all parts together; a stream without rows is refused.
+
     Examples
     --------
     >>> shape = source_shape(BagStream.from_arrays(np.ones((5, 2)), ["a", "b", "a", "a", "b"]))
@@ -62,7 +67,13 @@ def _part_shape(part: Blocks, columns: Columns) -> tuple[list[Any], int, Array |
 
 
 def first_point(source: Bags | BagStream, client: Any = None) -> Array:
-    """Return the first point; an iterator stays as it was."""
+    """Return the first point; an iterator stays as it was.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        In double precision; a stream without rows is refused.
+    """
     if isinstance(source, Bags):
         return source.data[0].astype(np.float64)
     for point in map_parts(client, source, _first_of_part):
@@ -79,6 +90,11 @@ def _first_of_part(part: Blocks, columns: Columns) -> Array | None:
 
 def stream_sample(stream: BagStream, labels: Sequence[Any], client: Any = None) -> Bags:
     """Return some bags of a stream, named by their labels, in the order in which they appear.
+
+    Returns
+    -------
+    Bags
+        Without the bags that the stream lacks; if it has none of them, it is refused.
 
     Examples
     --------

@@ -79,7 +79,13 @@ class SklearnFeatures:
 
 
 def is_sampler(value: Any) -> bool:
-    """Tell whether this is a sampler of scikit-learn whose kernel is known."""
+    """Tell whether this is a sampler of scikit-learn whose kernel is known.
+
+    Returns
+    -------
+    bool
+        True for ``RBFSampler`` and ``Nystroem``, fitted or not.
+    """
     return type(value).__module__ == "sklearn.kernel_approximation" and type(value).__name__ in (
         "Nystroem",
         "RBFSampler",

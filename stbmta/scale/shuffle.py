@@ -66,7 +66,9 @@ def stream_statistics(
     Parameters
     ----------
     client : dask.distributed.Client
+        Runs the tasks on its cluster.
     stream : BagStream
+        Its parts are read by the workers.
     kernel : Kernel
         With every parameter a number. Not linear, which needs means only.
     dtype : float64 or float32

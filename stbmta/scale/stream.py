@@ -68,6 +68,7 @@ class BagStream:
         X : array of shape (n, d)
             A memory map is read as it is needed.
         groups : array of shape (n,)
+            The label of each row's bag.
         rows : int, optional
             Rows of a block; by default so many that a block takes at most 4 MB. It changes no result.
         """
@@ -136,6 +137,7 @@ class BagStream:
         Parameters
         ----------
         frame : dask.dataframe.DataFrame
+            Computed partition by partition, never as a whole.
         by : str or sequence of str
             The column with the label of each row's bag; several give tuples.
         columns : sequence of str, optional
@@ -151,12 +153,26 @@ class BagStream:
         return cls([Partition(partition, keys, features) for partition in wanted], features)
 
     def within(self, nbytes: int) -> "BagStream":
-        """Return the same stream in blocks of at most so many bytes, where its parts can be read so."""
+        """Return the same stream in blocks of at most so many bytes, where its parts can be read so.
+
+        Returns
+        -------
+        BagStream
+            Parts other than arrays, bags and files keep their blocks.
+        """
         parts = [part.within(nbytes) if isinstance(part, Rows) else part for part in self.parts]
         return BagStream(parts, self.columns)
 
     def blocks(self) -> Iterator[tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]]:
-        """Go through all blocks: points as float64, and the number of each row's bag by first appearance."""
+        """Go through all blocks: points as float64, and the number of each row's bag by first appearance.
+
+        Yields
+        ------
+        points : ndarray of shape (n, d)
+            The rows of a block; empty blocks are left out.
+        codes : ndarray of int64, shape (n,)
+            The number of each row's bag, the same in all blocks.
+        """
         coder = LabelCoder()
         for part in self.parts:
             yield from coder.blocks(part, self.columns)
@@ -210,25 +226,51 @@ class LabelCoder:
         self._dim: int | None = None
 
     def encode(self, groups: Any) -> npt.NDArray[np.int64]:
-        """Return the number of each row's bag."""
+        """Return the number of each row's bag.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            From 0; a label that is new takes the next number.
+        """
         local, labels = factorize(groups)
         return np.array([self.number(label) for label in label_list(labels)], np.int64)[local]
 
     def number(self, label: Any) -> int:
-        """Return the number of a bag, a new one where it has none."""
+        """Return the number of a bag, a new one where it has none.
+
+        Returns
+        -------
+        int
+            From 0, in order of first appearance.
+        """
         number = self.codes.setdefault(label, len(self.labels))
         if number == len(self.labels):
             self.labels.append(label)
         return number
 
     def labels_array(self) -> Array:
-        """Return the labels in order."""
+        """Return the labels in order.
+
+        Returns
+        -------
+        ndarray of shape (B,)
+            Entry k is the label with number k.
+        """
         return as_labels(self.labels)
 
     def blocks(
         self, part: Blocks, columns: Sequence[str] | None
     ) -> Iterator[tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]]:
-        """Read one part, checking each block."""
+        """Read one part, checking each block.
+
+        Yields
+        ------
+        points : ndarray of shape (n, d)
+            The rows of a block as float64; empty blocks are left out.
+        codes : ndarray of int64, shape (n,)
+            The number of each row's bag, counted on from earlier parts.
+        """
         for block in part():
             if not (isinstance(block, (tuple, list)) and len(block) == 2):
                 raise TypeError(

@@ -269,9 +269,11 @@ def test_points_far_beyond_the_radius():
     assert (number.lower, number.upper) == (2, 2)
     assert covering_profile(near, [1e-165, 1e-20]).upper.tolist() == [2, 2]
     assert covering_number_gram(np.eye(2), 1e160).upper == 1
-    with pytest.raises(ValueError, match=r"points must be at most 1e\+307 in units of the radius; found inf"):
+    with pytest.raises(
+        ValueError, match=r"points must be at most 1e\+307 in units of the radius; found about inf"
+    ):
         covering_number([[0.0, 0.0], [1e160, 0.0]], 1e-165)
-    with pytest.raises(ValueError, match=r"gram must be at most 1e\+307 in units of the radius"):
+    with pytest.raises(ValueError, match=r"gram must be at most 1e\+307 in units of the squared radius"):
         covering_number_gram(np.eye(2), 1e-160)
     with pytest.raises(ValueError, match=r"radii must be less far apart; found 1 and 1e\+160"):
         covering_profile(near, [1.0, 1e160])
@@ -346,6 +348,10 @@ def test_a_certified_interval_from_naive_means(rng):
         (
             lambda: covering_number_gram([[1.0, 0.5, 2.0], [0.5, 1.0, 0.2], [2.0, 0.2, 1.0]], 1.0),
             r"gram must hold inner products; found a squared distance of -2 between 0 and 2",
+        ),
+        (
+            lambda: covering_number_gram([[1.0, 0.5], [0.2, 1.0]], 1.0),
+            r"gram must be symmetric; found 0.5 at \(0, 1\) and 0.2 at \(1, 0\)",
         ),
         (lambda: covering_profile([[0.0, 1.0]], [1.0, -1.0]), "radii must be above 0; found -1"),
         (

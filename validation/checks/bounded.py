@@ -211,17 +211,22 @@ def concentration_check(
     label : tuple of str
         LaTeX labels of the paper.
     title : str
+        What is claimed, in words.
     measure : callable
+        ``measure(rng, trials, **values)`` gives a `Finding`.
     regimes : tuple of Regime
+        Where the inequality is tried.
     more : tuple of str
         Functions that are tested along with it.
     suffix : str
         Of the id.
     erratum : str
+        Why a printed statement is false; empty if what is tried is true.
 
     Returns
     -------
     Check
+        Its id is the name with hyphens, and the suffix.
     """
     return Check(
         id=name.replace("_", "-") + suffix,

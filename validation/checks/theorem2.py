@@ -83,7 +83,15 @@ def any_gamma(rng: RNG, trials: int, tau: float) -> Finding:
 
 
 def run_once(rng: RNG, setting: Setting, model: str) -> tuple[Any, Any, Any]:
-    """Draw naive means, and give the true ones and the tests."""
+    """Draw naive means, and give the true ones and the tests.
+
+    Returns
+    -------
+    naive, means : ndarray of shape (B, coordinates)
+        Naive and true means.
+    tests : ndarray of bool, shape (B, B)
+        Row i marks the neighbors of bag i, the bag itself included.
+    """
     naive, means = draw_naive(rng, setting, setting.means(model, rng))
     return naive, means, neighbors(setting, naive)
 

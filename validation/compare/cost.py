@@ -32,7 +32,14 @@ def run(*, n_bags: int = 2000, rounds: int = 3, seed: int = 0) -> Comparison:
     n_bags : int, default=2000
         The limits are for 2000; other numbers are timed without.
     rounds : int, default=3
+        How often each fit is timed.
     seed : int, default=0
+        Seed of the random draws.
+
+    Returns
+    -------
+    Comparison
+        Seconds of each fit; for 2000 bags also checks against the limits.
 
     Examples
     --------

@@ -16,6 +16,11 @@ __all__ = ["ADAPTIVE", "known_variance", "unknown_variance"]
 def unknown_variance(kernel: Kernel, seed: int) -> dict[str, Any]:
     """Return an estimator for each method: those of the paper, of its related work, and beyond.
 
+    Returns
+    -------
+    dict of str to Any
+        Estimators that are not fitted yet, by the name of the method.
+
     Examples
     --------
     >>> from stbmta import Linear
@@ -32,6 +37,11 @@ def unknown_variance(kernel: Kernel, seed: int) -> dict[str, Any]:
 
 def known_variance(variance: float, seed: int) -> dict[str, Any]:
     """Return the methods for Gaussian points of known variance, also for bags of one point.
+
+    Returns
+    -------
+    dict of str to Any
+        Estimators that are not fitted yet, by the name of the method.
 
     Examples
     --------

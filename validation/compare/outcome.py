@@ -74,7 +74,13 @@ class Comparison:
         return all(check.passed for check in self.checks)
 
     def to_frame(self) -> Any:
-        """Return the table as a pandas data frame; standard errors have columns of their own."""
+        """Return the table as a pandas data frame; standard errors have columns of their own.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One column for each of the table, and for each standard error.
+        """
         import pandas as pd
 
         columns: dict[str, list[Any]] = {}
@@ -88,7 +94,13 @@ class Comparison:
         return pd.DataFrame(columns)
 
     def checks_frame(self) -> Any:
-        """Return the checks as a pandas data frame."""
+        """Return the checks as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a check: what was found, its limits, and whether it passed.
+        """
         import pandas as pd
 
         return pd.DataFrame(
@@ -103,7 +115,13 @@ class Comparison:
         )
 
     def summary(self) -> str:
-        """Return table and checks as text."""
+        """Return table and checks as text.
+
+        Returns
+        -------
+        str
+            Title, table, checks marked "ok" or "MISSED", and notes.
+        """
         shown = {name: [self._as_text(cell) for cell in cells] for name, cells in self.table.items()}
         checks = {
             "check": [check.name for check in self.checks],

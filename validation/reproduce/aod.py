@@ -76,12 +76,24 @@ class AodTable:
     seconds: float
 
     def decrease(self, method: str) -> tuple[float, float]:
-        """Return the decrease of a method in percent, and its standard error."""
+        """Return the decrease of a method in percent, and its standard error.
+
+        Returns
+        -------
+        decrease, standard_error : float
+            In percent of the naive error; negative where the method is worse.
+        """
         ratio, spread = ratio_of_means(self.errors[:, METHODS.index(method)], self.errors[:, 0])
         return 100 * (1 - ratio), 100 * spread
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame, one row a method."""
+        """Return a pandas data frame, one row a method.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Decreases in percent beside the paper's, and the average chosen threshold.
+        """
         import pandas as pd
 
         rows = {}
@@ -97,7 +109,13 @@ class AodTable:
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
 
     def summary(self, width: int | None = None) -> str:
-        """Return the table as text, in lines of so many characters where given."""
+        """Return the table as text, in lines of so many characters where given.
+
+        Returns
+        -------
+        str
+            Says first what errors are judged against.
+        """
         against = "the whole bag" if self.whole else "the whole bag without k(y, y), clipped"
         return "\n".join(
             [
@@ -130,6 +148,7 @@ def run(
     scale : {"quick", "default", "full"}
         4, 20 or the paper's 100 trials.
     seed : int, default=0
+        Seed of the random draws.
     whole : bool, default=False
         Judge by the squared distance to the mean of the whole bag.
     n_trials : int, optional
@@ -137,7 +156,12 @@ def run(
     resume : bool, default=False
         Go on with what the folder holds.
     jobs : int, optional
-        Number of processes.
+        Number of processes; as many as cores by default. It does not change the result.
+
+    Returns
+    -------
+    AodTable
+        Errors and chosen thresholds of every method in every trial.
     """
     path = os.path.abspath(data)
     bags, _ = _load(path)

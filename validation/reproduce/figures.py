@@ -61,6 +61,7 @@ def draw_toy(found: Toy, path: Path) -> None:
     Parameters
     ----------
     found : Toy
+        What :func:`stbmta.validation.reproduce.toy.run` found.
     path : path-like
         The PNG to write.
     """
@@ -107,6 +108,7 @@ def draw_gaussian(table: GaussianTable, path: Path) -> None:
     Parameters
     ----------
     table : GaussianTable
+        What :func:`stbmta.validation.reproduce.gaussian_table.run` found.
     path : path-like
         The PNG to write.
     """
@@ -131,6 +133,7 @@ def draw_aod(table: AodTable, path: Path) -> None:
     Parameters
     ----------
     table : AodTable
+        What :func:`stbmta.validation.reproduce.aod.run` found.
     path : path-like
         The PNG to write.
     """
@@ -156,6 +159,7 @@ def draw_real(found: RealData, path: Path) -> None:
     Parameters
     ----------
     found : RealData
+        What :func:`stbmta.validation.reproduce.real.run` found.
     path : path-like
         The PNG to write.
     """

@@ -75,11 +75,23 @@ class GaussianTable:
     seconds: float
 
     def differences(self) -> Array:
-        """Return found less paper, (models, 6)."""
+        """Return found less paper, (models, 6).
+
+        Returns
+        -------
+        ndarray of shape (models, 6)
+            Positive where the decrease is larger than the paper's.
+        """
         return self.found - np.array([_published(model) for model in self.models])
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame, indexed by model and row, one column a method."""
+        """Return a pandas data frame, indexed by model and row, one column a method.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Six rows a model: decreases as fractions, standard errors, and the difference to the paper.
+        """
         import pandas as pd
 
         rows = {}
@@ -95,7 +107,13 @@ class GaussianTable:
         return frame
 
     def summary(self, width: int | None = None) -> str:
-        """Return the table as text, in lines of so many characters where given, and the largest difference."""
+        """Return the table as text, in lines of so many characters where given, and the largest difference.
+
+        Returns
+        -------
+        str
+            Decreases are fractions of the naive error.
+        """
         short = {"paper's tuning": "its tuning", "standard error": "+-", "its standard error": "+-"}
         frame = self.to_frame().rename(index=short)
         return "\n".join(
@@ -127,6 +145,7 @@ def run(
     scale : {"quick", "default", "full"}
         2, 20 (the paper's) or 100 trials.
     seed : int, default=0
+        Seed of the random draws.
     readings : bool, default=False
         Run other readings of the paper's text instead of the four models.
     n_trials : int, optional
@@ -136,7 +155,12 @@ def run(
     resume : bool, default=False
         Go on with what the folder holds.
     jobs : int, optional
-        Number of processes.
+        Number of processes; as many as cores by default. It does not change the result.
+
+    Returns
+    -------
+    GaussianTable
+        Averages over the trials, with the paper's tuning and without an oracle.
 
     Examples
     --------

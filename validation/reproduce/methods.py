@@ -26,8 +26,14 @@ def method_weights(name: str, s: BagStatistics, choice: Choice) -> npt.NDArray[n
     name : str
         As in the paper; what follows a comma says how the parameters were chosen.
     s : BagStatistics
+        Of the bags that the estimates are made of.
     choice : Choice
         NE and R-KMSE need none.
+
+    Returns
+    -------
+    ndarray of shape (B, B)
+        Row i holds the weights of estimate i.
 
     Examples
     --------

@@ -68,7 +68,13 @@ class Toy:
     seconds: float
 
     def decrease(self, setting: Setting, method: str, size: int | None = None) -> tuple[float, float]:
-        """Return the decrease in percent and its standard error, over all bags or those of one size."""
+        """Return the decrease in percent and its standard error, over all bags or those of one size.
+
+        Returns
+        -------
+        decrease, standard_error : float
+            In percent of the naive error; negative where the method is worse.
+        """
         errors = self.errors[setting.name]
         sizes, counts = np.unique(setting.sizes, return_counts=True)
         share = counts / counts.sum() if size is None else (sizes == size).astype(np.float64)
@@ -80,6 +86,11 @@ class Toy:
         """Return the difference to the reference over the standard error of both.
 
         nan where there is no reference, or where it was clipped and this is not.
+
+        Returns
+        -------
+        float
+            Positive where the decrease is larger than that of the reference.
         """
         key = (setting.figure, setting.value)
         if key not in TOY or method not in TOY_METHODS or (key in CLIPPED and not self.proxy):
@@ -89,7 +100,13 @@ class Toy:
         return (value - reference) / float(np.hypot(error, its_error))
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame, one row a setting and method; (c) also by bag size."""
+        """Return a pandas data frame, one row a setting and method; (c) also by bag size.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Decreases in percent, chosen parameters, and the reference where there is one.
+        """
         import pandas as pd
 
         return pd.DataFrame(list(self._rows()))
@@ -120,7 +137,13 @@ class Toy:
                     yield row
 
     def summary(self, width: int | None = None) -> str:
-        """Return all figures as text, beside the reference, in lines of so many characters where given."""
+        """Return all figures as text, beside the reference, in lines of so many characters where given.
+
+        Returns
+        -------
+        str
+            Tables of all figures, then how many differences to the reference are large.
+        """
         model, final = self.n_trials
         against = f"{PROXY_SIZE}-point bags, clipped" if self.proxy else "the exact embeddings"
         lines = [
@@ -202,6 +225,7 @@ def run(
     scale : {"quick", "default", "full"}
         5 and 10, 20 and 40, or the paper's 100 and 200 trials.
     seed : int, default=0
+        Seed of the random draws.
     proxy : bool, default=False
         Take bags of 1000 points for the truth and clip negative errors, as the paper does.
     reference_only : bool, optional
@@ -213,7 +237,12 @@ def run(
     resume : bool, default=False
         Go on with what the folder holds.
     jobs : int, optional
-        Number of processes.
+        Number of processes; as many as cores by default. It does not change the result.
+
+    Returns
+    -------
+    Toy
+        Errors of the trials that are evaluated, and the chosen parameters.
 
     Examples
     --------

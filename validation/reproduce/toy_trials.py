@@ -99,7 +99,13 @@ def draw(setting: Setting, rng: np.random.Generator, proxy: bool) -> tuple[Bags,
 
 
 def model_part(setting: Setting, seed: int, first: int, last: int, proxy: bool) -> Arrays:
-    """Return the errors over all grids, summed over the trials that choose parameters."""
+    """Return the errors over all grids, summed over the trials that choose parameters.
+
+    Returns
+    -------
+    dict of str to ndarray
+        By method; an array has one row a threshold and one column a parameter.
+    """
     total: Arrays = {}
     for trial in range(first, last):
         _, s, truth = draw(setting, generator(seed, "toy", setting.name, "model", trial), proxy)
@@ -121,6 +127,11 @@ def choose(errors: Mapping[str, Array]) -> Choice:
     ----------
     errors : mapping
         What :func:`model_part` returns, summed over all trials.
+
+    Returns
+    -------
+    mapping of str to tuple of float
+        Threshold and parameter of each method that has any; the threshold of MTA const is nan.
     """
     found = {
         "MTA const": (np.nan, float(CONSTANTS[np.argmin(errors["MTA const"])])),
@@ -144,7 +155,13 @@ def _best(errors: Array, zetas: Array, values: Array) -> tuple[float, float]:
 
 
 def final_part(setting: Setting, seed: int, first: int, last: int, proxy: bool, choice: Choice) -> Arrays:
-    """Return the errors of all methods at the chosen parameters, (trials, methods, distinct bag sizes)."""
+    """Return the errors of all methods at the chosen parameters, (trials, methods, distinct bag sizes).
+
+    Returns
+    -------
+    dict of str to ndarray
+        The only entry is "errors": averages over the bags of one size.
+    """
     sizes = np.unique(setting.sizes)
     found = np.empty((last - first, len(METHODS), len(sizes)))
     for k, trial in enumerate(range(first, last)):
