@@ -123,12 +123,7 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
             Minus an unbiased estimate of the average squared error, up to a constant.
         """
         check_is_fitted(self)
-        if _is_list_of_arrays(X):
-            raise ValueError(
-                "a list does not say which of the fitted bags its arrays belong to; give Bags with labels, or a table "
-                "with groups. To cross-validate, leave out rows of every bag: StratifiedKFold on the groups."
-            )
-        held_out = self._as_bags(X, groups, reset=False)
+        held_out = self._held_out(X, groups)
         index = self._positions(held_out.labels)
         if "means_" in self.__dict__:
             away = self.means_[index] - held_out.means()
@@ -137,6 +132,15 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         cross = tested.inner(self.embedding_)
         norms = np.diagonal(self.gram_)[index]
         return float(np.mean(2 * cross[np.arange(len(index)), index] - norms))
+
+    def _held_out(self, X: Any, groups: Any) -> Bags:
+        """Return other points of the fitted bags, under their labels."""
+        if _is_list_of_arrays(X):
+            raise ValueError(
+                "a list does not say which of the fitted bags its arrays belong to; give Bags with labels, or a table "
+                "with groups. To cross-validate, leave out rows of every bag: StratifiedKFold on the groups."
+            )
+        return self._as_bags(X, groups, reset=False)
 
     @property
     def gram_(self) -> Array:

@@ -31,6 +31,7 @@ from .tuning_sample import require_tuning_memory, tuning_choice, tuning_memory
 __all__ = ["LargeFit"]
 
 Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
 
 # Bags on which features are compared with exact kernel values, and their points where that is done without asking.
 _CHECKED_BAGS = 24
@@ -97,9 +98,7 @@ class LargeFit(BagEstimator):
                 return self._fit_means(source, Choice(kernel, None, "exact"), rng)
         elif stream or self.approximation is not None:
             approximation = "auto" if self.approximation is None else self.approximation
-            choice = choose(
-                source, kernel, approximation, rng=rng, n_threads=self.n_threads, client=self.client
-            )
+            choice = choose(source, kernel, approximation, rng=rng, client=self.client)
             self.approximation_ = choice.reason
             if choice.features is not None:
                 return self._fit_means(source, choice, rng)
@@ -158,7 +157,7 @@ class LargeFit(BagEstimator):
         if s.features is None:
             self.means_ = self.large_.means
         elif isinstance(source, Bags):
-            some = source[np.sort(np.random.default_rng(0).permutation(len(source))[:_CHECKED_BAGS])]
+            some = source[_drawn(len(source), _CHECKED_BAGS)]
             if len(some) > 1 and len(some.data) <= _CHECKED_POINTS:
                 self.approximation_error_ = approximation_error(s, some, n_threads=self.n_threads)
         return self
@@ -231,8 +230,7 @@ class LargeFit(BagEstimator):
         if getattr(s, "features", None) is None:
             raise ValueError("the estimates are exact; only features approximate.")
         if isinstance(X, BagStream):
-            drawn = np.random.default_rng(0).choice(len(s), min(n_bags, len(s)), replace=False)
-            bags = stream_sample(X, label_list(s.labels[np.sort(drawn)]), self.client)
+            bags = stream_sample(X, label_list(s.labels[_drawn(len(s), n_bags)]), self.client)
         else:
             bags = self._as_bags(X, groups, reset=False)
         return approximation_error(s, bags, n_bags=n_bags, n_threads=self.n_threads)
@@ -260,7 +258,7 @@ class LargeFit(BagEstimator):
         check_is_fitted(self)
         if "large_" not in self.__dict__:
             return super().score(X, y, groups=groups)
-        held_out = X if isinstance(X, BagStream) else self._as_bags(X, groups, reset=False)
+        held_out = X if isinstance(X, BagStream) else self._held_out(X, groups)
         tested = mean_statistics(held_out, features=self.large_.statistics.features, n_threads=self.n_threads)
         found = self.large_.means[self._positions(tested.labels)]
         away = found - tested.means
@@ -284,3 +282,8 @@ class LargeFit(BagEstimator):
         if "large_" not in self.__dict__:
             return super()._estimated_error(mse)
         return self.large_.estimated_error()
+
+
+def _drawn(n_bags: int, most: int) -> Indices:
+    """Draw bags for a comparison; the seed is one that no features are drawn with."""
+    return np.sort(np.random.default_rng(0).spawn(1)[0].choice(n_bags, min(most, n_bags), replace=False))

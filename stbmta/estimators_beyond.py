@@ -128,22 +128,25 @@ class WaterFilling(_WithErrors):
         if self.scale is not None:
             self.scale_ = float(self.scale)
         else:
-            self.stacking_ = self._choose(bags, s, partial(_scaled, dimension))
+            self.stacking_ = self._choose(bags, s, partial(_scaled, dimension, self.n_threads))
             self.scale_ = _CHOICES[int(np.argmax(self.stacking_.weights))]
-        return water_filling(s, self.scale_, mse=mse, squared_distances=_geometry(s, mse, dimension))
+        apart = _geometry(s, mse, dimension)
+        return water_filling(s, self.scale_, mse=mse, squared_distances=apart, n_threads=self.n_threads)
 
 
 def _geometry(s: BagStatistics, mse: Array, dimension: float | None) -> Array | None:
     return None if dimension is None else denoised_distances(s, spectral(s, mse=mse, dimension=dimension))
 
 
-def _scaled(dimension: float | None, s: BagStatistics, mse: Array) -> Candidates:
+def _scaled(dimension: float | None, n_threads: int | None, s: BagStatistics, mse: Array) -> Candidates:
     apart = _geometry(s, mse, dimension)
-    return {f"scale {scale:g}": partial(_filled, s, scale, mse, apart) for scale in _CHOICES}
+    return {f"scale {scale:g}": partial(_filled, s, scale, mse, apart, n_threads) for scale in _CHOICES}
 
 
-def _filled(s: BagStatistics, scale: float, mse: Array, apart: Array | None, rows: Indices) -> Array:
-    return water_filling(s, scale, mse=mse, squared_distances=apart, rows=rows)
+def _filled(
+    s: BagStatistics, scale: float, mse: Array, apart: Array | None, n_threads: int | None, rows: Indices
+) -> Array:
+    return water_filling(s, scale, mse=mse, squared_distances=apart, rows=rows, n_threads=n_threads)
 
 
 class ConvexAggregation(_WithErrors):

@@ -74,6 +74,7 @@ def water_filling(
     mse: npt.ArrayLike | None = None,
     squared_distances: npt.ArrayLike | None = None,
     rows: Rows = slice(None),
+    n_threads: int | None = None,
 ) -> Array:
     r"""Return the weights on the simplex with the smallest bound on the squared error.
 
@@ -96,6 +97,8 @@ def water_filling(
         estimates. Negative ones count as 0.
     rows : slice or array of int, optional
         Only these rows of the matrix.
+    n_threads : int, optional
+        All available cores by default. It does not change the result.
 
     Returns
     -------
@@ -132,7 +135,7 @@ def water_filling(
                 f"squared_distances must be a matrix of {len(s)} x {len(s)} numbers; infinity keeps a pair apart."
             )
         apart = given[chosen]
-    return fill(np.sqrt(scale * np.maximum(apart, 0.0)), error, chosen)
+    return fill(np.sqrt(scale * np.maximum(apart, 0.0)), error, chosen, n_threads=n_threads)
 
 
 def distances(s: BagStatistics, *, mse: npt.ArrayLike | None = None, rows: Rows = slice(None)) -> Array:

@@ -19,9 +19,9 @@ from .samplers import SklearnFeatures, is_sampler
 
 __all__ = ["ApproximationError", "approximation_error", "choose_features"]
 
-# Exact kernel values are preferred as long as they take no more than this many seconds, and matrices of all pairs of
-# bags no more than this many bytes: a fixed number, so that the memory of a machine changes no result.
-_PATIENCE = 20.0
+# Exact kernel values are preferred as long as they take one core no more than this many seconds, and matrices of all
+# pairs of bags no more than this many bytes: fixed numbers, so that the cores and memory of a machine change no result.
+_PATIENCE = 40.0
 _MATRICES = 4e9
 
 
@@ -94,7 +94,8 @@ def approximation_error(
     """
     if s.features is None:
         raise ValueError("means of points are exact; only features approximate.")
-    drawn = np.sort(np.random.default_rng(rng).choice(len(bags), min(n_bags, len(bags)), replace=False))
+    own = np.random.default_rng(rng).spawn(1)[0]  # the same seed may have drawn the features
+    drawn = np.sort(own.choice(len(bags), min(n_bags, len(bags)), replace=False))
     some = bags[drawn]
     rows = s.means[fitted_places(s.labels, some.labels)]
     exact = bag_statistics(some, s.kernel, n_threads=n_threads).gram
@@ -118,7 +119,6 @@ def choose_features(
     approximation: Any,
     center: npt.ArrayLike | None = None,
     rng: RNG = 0,
-    n_threads: int | None = None,
 ) -> tuple[FeatureMap | None, str]:
     """Choose between exact kernel values and features.
 
@@ -130,15 +130,13 @@ def choose_features(
         Number of bags, of all their points, and of columns; only "auto" needs the first two.
     approximation : "auto", FeatureMap, int, sampler or None
         None: exact. A number: so many random Fourier features. An ``RBFSampler`` or a fitted ``Nystroem`` of
-        scikit-learn: its features. "auto": exact where it takes no longer than some seconds and no more than 4 GB for
-        matrices of all pairs of bags, 1024 random Fourier features otherwise; a kernel that has none is computed
-        exactly, with a warning where that takes more.
+        scikit-learn: its features. "auto": exact where it takes one core no more than 40 seconds, or than features
+        would take, and no more than 4 GB for matrices of all pairs of bags; otherwise 1024 random Fourier features. A
+        kernel that has none is computed exactly, with a warning where that takes more.
     center : array-like of shape (d,), optional
         Of the data.
     rng : {None, int, numpy.random.Generator}, default=0
         Draws the frequencies.
-    n_threads : int, optional
-        How many cores "auto" reckons with; all available ones by default.
 
     Returns
     -------
@@ -161,9 +159,9 @@ def choose_features(
         features = _given(kernel, dim, approximation, center, rng)
         return features, f"{features.n_features} features ({type(features).__name__}), as asked for"
     common: dict[str, Any] = {"n_bags": n_bags, "n_points": n_points, "dim": dim}
-    exact = plan_compute(Job(kind="kernel", **common), threads=n_threads)
-    rough = plan_compute(Job(kind="features", **common), threads=n_threads)
-    price = f"about {exact.seconds:.2g} s"
+    exact = plan_compute(Job(kind="kernel", **common), threads=1)
+    rough = plan_compute(Job(kind="features", **common), threads=1)
+    price = f"about {exact.seconds:.2g} s of one core"
     matrices = matrix_bytes(n_bags)
     if matrices > _MATRICES:
         price += f" and {format_bytes(int(matrices))} for all pairs of bags"
@@ -177,7 +175,7 @@ def choose_features(
         return None, reason
     features = _fourier(kernel, dim, 1024, center, rng)
     return features, (
-        f"{features.n_features} random Fourier features: about {rough.seconds:.2g} s, "
+        f"{features.n_features} random Fourier features: about {rough.seconds:.2g} s of one core, "
         f"exact kernel values would take {price}"
     )
 

@@ -214,7 +214,6 @@ def choose(
     approximation: Any,
     *,
     rng: RNG = 0,
-    n_threads: int | None = None,
     client: Any = None,
 ) -> Choice:
     """Choose between exact kernel values and features; only "auto" reads a stream for that.
@@ -233,8 +232,7 @@ def choose(
     else:
         first = np.zeros(approximation.dim) if _has_dim(approximation) else first_point(source, client)
         sizes = (0, 0, len(first))
-    options: dict[str, Any] = {"center": first, "rng": rng, "n_threads": n_threads}
-    features, reason = choose_features(kernel, *sizes, approximation=approximation, **options)
+    features, reason = choose_features(kernel, *sizes, approximation=approximation, center=first, rng=rng)
     return Choice(kernel, features, reason, shape)
 
 
@@ -261,12 +259,12 @@ def large_statistics(
         Bags in memory, or rows that are read in blocks.
     kernel : Kernel or str
         For a stream with every parameter a number.
-    approximation : "auto", FeatureMap, int or None
+    approximation : "auto", FeatureMap, int, sampler or None
         See :func:`stbmta.scale.approximate.choose_features`.
     rng : {None, int, numpy.random.Generator}, default=0
         Draws features.
     n_threads : int, optional
-        All available cores by default. It may change what "auto" chooses, and nothing else.
+        All available cores by default. It does not change the result.
     max_memory : float or str, optional
         Bytes that finding the means may take, half of what is free by default; more is refused.
     client : dask.distributed.Client, optional
@@ -279,7 +277,7 @@ def large_statistics(
     reason : str
         What was chosen and why.
     """
-    found = choose(source, kernel, approximation, rng=rng, n_threads=n_threads, client=client)
+    found = choose(source, kernel, approximation, rng=rng, client=client)
     if found.features is None and not isinstance(found.kernel, Linear):
         return None, found.reason
     options: dict[str, Any] = {"n_threads": n_threads, "max_memory": max_memory, "client": client}

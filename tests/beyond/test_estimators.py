@@ -17,6 +17,8 @@ from stbmta import (
     SpectralShrinkage,
     WaterFilling,
     bag_statistics,
+    threads,
+    unequal,
 )
 from stbmta.aggregation import aggregation, noise_dimension
 from stbmta.spectral import denoised_distances, spectral
@@ -74,6 +76,16 @@ def test_choices_are_the_best_of_their_scores(bags):
     est = WaterFilling(random_state=0).fit(apart)
     assert est.scale_ == np.inf
     np.testing.assert_array_equal(est.weights_, np.eye(5))
+
+
+def test_water_filling_takes_the_threads_it_is_given(bags, monkeypatch):
+    found = []
+    monkeypatch.setattr(
+        unequal, "run", lambda jobs, n_threads: found.append(n_threads) or threads.run(jobs, n_threads)
+    )
+    for scale in (1.0, None):
+        WaterFilling(scale=scale, n_threads=1, random_state=0).fit(bags)
+    assert set(found) == {1}
 
 
 @pytest.mark.parametrize("dim", [20, 100])

@@ -250,6 +250,8 @@ def test_scores_and_inner_products_after_a_large_fit(bags, rng):
     stream = STB(zeta=1.0, gamma=0.1).fit(BagStream.from_bags(bags))
     np.testing.assert_allclose(stream.score(other), full.score(other), rtol=1e-11)
     np.testing.assert_allclose(stream.score(BagStream.from_bags(other)), full.score(other), rtol=1e-11)
+    with pytest.raises(ValueError, match="a list does not say which of the fitted bags"):
+        stream.score(list(other))
     np.testing.assert_allclose(stream.gram_, full.gram_, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(
         stream.embedding_.evaluate(other.data[:3]), full.means_ @ other.data[:3].T, rtol=1e-9
@@ -282,7 +284,7 @@ def test_streams_are_for_stb(bags):
 def test_the_choice_follows_the_cost(kernel, n_points, chosen):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        features, reason = choose_features(kernel, 1000, n_points, 12, approximation="auto", n_threads=2)
+        features, reason = choose_features(kernel, 1000, n_points, 12, approximation="auto")
     assert [w for w in caught if "Nystroem.draw" in str(w.message)] == (
         caught if isinstance(kernel, Polynomial) else []
     )
@@ -290,17 +292,29 @@ def test_the_choice_follows_the_cost(kernel, n_points, chosen):
     assert (reason.startswith("1024 random Fourier features")) == chosen
 
 
+def test_the_choice_knows_no_threads(monkeypatch):
+    """Kernel values of about 23 s of one core, and of 51 s."""
+    found = []
+    for threads in (1, 64):
+        monkeypatch.setattr("stbmta.scale.cost.available_threads", lambda n=threads: n)
+        sizes = (400_000, 600_000)
+        found.append([choose_features(RBF(1.0), 1000, n, 2, approximation="auto")[1] for n in sizes])
+    assert found[0] == found[1]
+    assert [reason.startswith("exact") for reason in found[0]] == [True, False]
+
+
 @pytest.mark.parametrize(("n_bags", "chosen"), [(10_000, False), (60_000, True)])
 def test_the_choice_follows_the_matrices_of_all_pairs(n_bags, chosen, monkeypatch):
     """Few points, whose kernel values take a second, in so many bags that their matrices do not fit."""
     monkeypatch.setattr("stbmta.memory.available_memory", lambda: 1)  # which changes nothing
-    options = {"approximation": "auto", "n_threads": 2}
-    features, reason = choose_features(RBF(1.0), n_bags, 2 * n_bags, 2, **options)
+    features, reason = choose_features(RBF(1.0), n_bags, 2 * n_bags, 2, approximation="auto")
     assert (features is not None) == chosen
     assert ("and 115 GB for all pairs of bags" in reason) == chosen
     if chosen:
         with pytest.warns(UserWarning, match=r"115 GB for all pairs of bags; Polynomial.* would take less"):
-            assert choose_features(Polynomial(gamma=1.0), n_bags, 2 * n_bags, 2, **options)[0] is None
+            assert (
+                choose_features(Polynomial(gamma=1.0), n_bags, 2 * n_bags, 2, approximation="auto")[0] is None
+            )
 
 
 def test_the_memory_of_statistics_made_elsewhere():
