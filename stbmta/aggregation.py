@@ -13,8 +13,9 @@ import numpy.typing as npt
 from .bags import Bags
 from .jit import simplex as jit_simplex
 from .kernels import Kernel, Linear, as_kernel
+from .points import point_values
 from .similarity import given_errors
-from .statistics import BagStatistics, point_values
+from .statistics import BagStatistics
 from .threads import run
 from .vectors import centered_means
 

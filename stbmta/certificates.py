@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .labels import labels_index
 from .similarity import known_mse
-from .statistics import BagStatistics, labels_index
+from .statistics import BagStatistics
 from .theory import confidence, exact, sharp
 from .unequal import fill
 

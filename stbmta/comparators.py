@@ -19,8 +19,9 @@ from .bags import Bags
 from .estimator_base import BagEstimator, Base
 from .inputs import check_folds
 from .kernels import Kernel
+from .points import point_values
 from .similarity import given_errors, known_mse
-from .statistics import BagStatistics, point_values
+from .statistics import BagStatistics
 from .weights import mta_constant
 
 __all__ = ["ClusteredMTA", "SpectralKMSE", "clustered_mta", "spectral_kmse"]

@@ -15,6 +15,7 @@ __all__ = [
     "is_missing",
     "label_list",
     "labels_from_arrays",
+    "labels_index",
     "labels_to_arrays",
 ]
 
@@ -173,3 +174,16 @@ def _decode(found: Any) -> Any:
         "datetime64": np.datetime64,
     }
     return readers[kind](value)
+
+
+def labels_index(labels: Array) -> Any:
+    """Return labels as a pandas index; tuples stay tuples.
+
+    Returns
+    -------
+    pandas.Index
+        The labels in their order, under the name "bag".
+    """
+    import pandas as pd
+
+    return pd.Index(labels.tolist(), name="bag", tupleize_cols=False)

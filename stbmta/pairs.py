@@ -17,9 +17,10 @@ from scipy.linalg import eigvalsh
 
 from .bags import Bags
 from .kernels import Kernel, Linear, Precomputed, as_kernel
+from .labels import labels_index
 from .progress import progress_bar
 from .similarity import Neighbors, known_mse
-from .statistics import BagStatistics, bag_statistics, labels_index
+from .statistics import BagStatistics, bag_statistics
 from .theory import dimension, pvalues, traces
 
 __all__ = ["PairPValues", "pair_pvalues"]

@@ -9,8 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 from .bags import Bags
 from .certificates import Certificate, certify
 from .kernels import Kernel
+from .labels import labels_index
 from .risk import unbiased_risk
-from .statistics import BagStatistics, labels_index
+from .statistics import BagStatistics
 
 __all__ = ["EstimatorReport"]
 

@@ -14,7 +14,9 @@ from .bags import Bags, require_size
 from .blocks import Side
 from .jit import moments
 from .kernels import Kernel, Linear, Precomputed, as_kernel
+from .labels import labels_index
 from .memory import available_memory, require_memory
+from .points import point_diagonal
 from .rounding import too_close, warn_of_close_points
 from .sums import canonical_order, check_block_size, cross_sums, longest_piece, part_sums, whole_sums
 from .threads import chunks
@@ -28,8 +30,6 @@ __all__ = [
     "bag_statistics",
     "cross_statistics",
     "inner_products",
-    "labels_index",
-    "point_diagonal",
     "require_bags",
     "require_matrices",
     "statistics_from_sums",
@@ -402,45 +402,7 @@ def _linear_statistics(bags: Bags, n_threads: int | None) -> BagStatistics:
     )
 
 
-def point_diagonal(bags: Bags, kernel: Kernel) -> Array:
-    """Return k(x, x) for every point of the bags, (n,).
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        One value a point, in the order of ``bags.data``.
-    """
-    if isinstance(kernel, Precomputed) and not callable(kernel.values):
-        return kernel.values[bags.rows, bags.rows].astype(np.float64)
-    values = np.empty(len(bags.data))
-    for first, last in chunks(len(values), bags.dim):
-        values[first:last] = kernel.diagonal(bags.data[first:last].astype(np.float64, copy=False))
-    return values
-
-
-def point_values(bags: Bags, i: int, j: int, kernel: Kernel) -> Array:
-    """Return k(x, y) for the points x of bag i and y of bag j."""
-    rows, columns = (slice(bags.offsets[k], bags.offsets[k + 1]) for k in (i, j))
-    if isinstance(kernel, Precomputed) and not callable(kernel.values):
-        return kernel.values[np.ix_(bags.rows[rows], bags.rows[columns])].astype(np.float64)
-    x, y = (bags.data[part].astype(np.float64, copy=False) for part in (rows, columns))
-    return np.asarray(kernel(x, y), dtype=np.float64)
-
-
 def _precision(dtype: npt.DTypeLike) -> np.dtype[Any]:
     if dtype not in (np.float64, np.float32, "float64", "float32"):
         raise ValueError(f"dtype must be float64 or float32, found {dtype!r}.")
     return np.dtype(dtype)
-
-
-def labels_index(labels: npt.NDArray[Any]) -> Any:
-    """Return labels as a pandas index; tuples stay tuples.
-
-    Returns
-    -------
-    pandas.Index
-        The labels in their order, under the name "bag".
-    """
-    import pandas as pd
-
-    return pd.Index(labels.tolist(), name="bag", tupleize_cols=False)

@@ -22,8 +22,8 @@ from .grid import finite_thresholds, thresholds
 from .inputs import check_folds
 from .jit import folds as jit_folds
 from .kernels import Kernel, Linear, as_kernel
+from .points import point_diagonal
 from .risk import held_out_risk, unbiased_risk
-from .statistics import point_diagonal
 from .sums import part_sums
 from .theory import theorems
 from .threads import run

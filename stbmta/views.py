@@ -13,8 +13,9 @@ from .bags import RNG, Bags
 from .fission import fission
 from .inputs import check_folds
 from .kernels import Kernel, Linear
+from .points import point_diagonal
 from .similarity import known_mse
-from .statistics import BagStatistics, bag_statistics, point_diagonal
+from .statistics import BagStatistics, bag_statistics
 from .sums import part_sums
 from .truth import Truth
 

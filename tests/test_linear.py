@@ -14,6 +14,7 @@ from stbmta import (
     gaussian_neighbors,
     linear,
     neighbor_averages,
+    neighbor_test,
     neighbors,
     weights,
 )
@@ -120,7 +121,7 @@ def test_pairs_closer_to_the_threshold_than_single_precision_can_tell(dim, offse
 
 
 def neighbor_sums(means, errors, thresholds):
-    test = linear.NeighborTest.of(means, errors, thresholds)
+    test = neighbor_test.NeighborTest.of(means, errors, thresholds)
     sums, counts = linear.sum_neighbors(test, None, 1, 10**6)
     return sums + counts[:, None] * test.center, counts
 
@@ -141,7 +142,7 @@ def test_single_precision_alone_would_be_wrong(rng):
         return tuple(np.array([limits, never], np.float32) for limits in (rows, columns))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linear, "filter_limits", bare_limits)
+        patch.setattr(neighbor_test, "filter_limits", bare_limits)
         _, counts = neighbor_sums(means, errors, thresholds)
     assert (counts < expected.sum(axis=1)).any()
 
@@ -163,9 +164,9 @@ def test_sureness_in_single_precision_alone_would_be_wrong(rng):
             found[1] = bare
         return limits
 
-    filter_limits = linear.filter_limits
+    filter_limits = neighbor_test.filter_limits
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linear, "filter_limits", bare_limits)
+        patch.setattr(neighbor_test, "filter_limits", bare_limits)
         _, counts = neighbor_sums(means, errors, thresholds)
     assert (counts > expected.sum(axis=1)).any()
 
@@ -220,7 +221,7 @@ def test_extremes(rng):
 
 
 def test_so_many_dimensions_that_nothing_can_be_ruled_out():
-    limits = linear.filter_limits(np.ones(2), np.zeros(2), np.ones(2), 10**7)
+    limits = neighbor_test.filter_limits(np.ones(2), np.zeros(2), np.ones(2), 10**7)
     assert np.isinf(limits).all()
 
 

@@ -2,7 +2,7 @@
 
 The idea. A pair is a candidate unless an inner product in single precision proves that it is too far
 apart: |x - y|^2 <= h exactly when 2 <x, y> >= |x|^2 + |y|^2 - h, and the limits on the right are lowered by
-more than the rounding of the left (:func:`stbmta.linear.filter_limits` has the proof). In the same way it
+more than the rounding of the left (:func:`stbmta.neighbor_test.filter_limits` has the proof). In the same way it
 proves of most neighbors that they are close enough. The few in between are looked at again in double
 precision, from differences of coordinates. So the neighbors are those of double precision, at the price of
 single precision.

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from ..jit import linear as jit_linear
 from ..jit.vector import WIDTH
-from ..linear import CACHED, NeighborTest, pack
+from ..linear import CACHED
+from ..neighbor_test import NeighborTest, pack
 from ..progress import progress_bar
 from .distributed import MOST_NUMBERS, cluster_threads, ordered_results, release, send
 

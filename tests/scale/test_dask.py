@@ -21,7 +21,8 @@ from stbmta import (
     sums,
 )
 from stbmta.blocks import Side
-from stbmta.linear import NeighborTest, neighbor_averages
+from stbmta.linear import neighbor_averages
+from stbmta.neighbor_test import NeighborTest
 from stbmta.scale import cost, distributed_linear, distributed_sums, shuffle
 from stbmta.scale.distributed import ordered_results
 from stbmta.scale.distributed_linear import Layout
