@@ -17,6 +17,7 @@ from .points import point_values
 from .similarity import given_errors
 from .statistics import BagStatistics
 from .threads import run
+from .unequal import distances, naive_distances
 from .vectors import centered_means
 
 __all__ = ["aggregation", "minimize_on_simplex", "noise_dimension", "penalties"]
@@ -26,6 +27,8 @@ Indices = npt.NDArray[np.int64]
 Rows = Indices | slice
 
 _MAX_STEPS = 20_000
+# Bags farther than a million standard errors do not count: rounding hides what they could say.
+_FARTHEST = 1e12
 # For the dimension of the noise: points among which all kernel values are computed, points of a bag at least, and
 # numbers in vectors, which have no need of their Gram matrix.
 _POINTS = 1024
@@ -86,7 +89,8 @@ def aggregation(
     .. math:: L(\hat w) \le \min_w \Bigl\{ L(w) + 4 \kappa \sum_{j \ne i} w_j c_{ij} \Bigr\}.
 
     The event holds with high probability for kappa of about :math:`\sqrt{2 \log B}`; the default of 1 does better in
-    practice and is a heuristic. Time O(B) a step, some hundred steps a bag; memory O(B^2).
+    practice and is a heuristic. Bags farther than a million standard errors from bag i get no weight: rounding hides
+    what they could say. Time O(B) a step, some hundred steps a bag; memory O(B^2).
 
     Examples
     --------
@@ -102,11 +106,17 @@ def aggregation(
         if not (np.isfinite(value) and value >= 0):
             raise ValueError(f"{name} must be a number of at least 0, found {value!r}.")
     chosen = np.arange(len(s))[rows]
-    G = np.ascontiguousarray(s.centered_gram)  # weights sum to 1: a common center changes nothing
-    linear = 2 * kappa * penalties(s, dimension, mse=error, rows=chosen) - 2 * G[chosen]
-    linear[np.arange(len(chosen)), chosen] = 2 * (error - np.diagonal(G))[chosen]
-    scale = np.maximum(error[chosen], 1e-12 * max(float(np.diagonal(G).max()), np.finfo(float).tiny))
-    return _solve(G, linear, ridge * error[chosen], chosen, tolerance * scale, n_threads)
+    # Weights sum to 1, so |sum w_j m_j - m_i|^2 = sum w_j D_ij - sum w_j w_k D_jk / 2: distances keep digits that
+    # inner products of far means have lost.
+    D = naive_distances(s, error)
+    np.fill_diagonal(D, 0.0)
+    linear = D[chosen] + 2 * kappa * penalties(s, dimension, mse=error, rows=chosen)
+    linear[D[chosen] / _FARTHEST > error[chosen][:, None]] = np.inf
+    linear[np.arange(len(chosen)), chosen] = 2 * error[chosen]
+    scale = error[chosen]
+    if s.means is None:  # nothing to measure far distances by
+        scale = np.maximum(scale, 1e-12 * np.diagonal(s.centered_gram)[chosen])
+    return _solve(-D / 2, linear, ridge * error[chosen], chosen, tolerance * scale, n_threads)
 
 
 def penalties(
@@ -149,9 +159,8 @@ def penalties(
     """
     error = given_errors(s, mse)
     chosen = np.arange(len(s))[rows]
-    norms = np.diagonal(s.centered_gram)
     own = error[chosen][:, None]
-    apart = norms[chosen][:, None] + norms - 2 * s.centered_gram[chosen] - own - error
+    apart = distances(s, mse=error, rows=chosen)
     d = float(s.dim) if dimension is None else dimension
     if not d > 0:
         raise ValueError(f"dimension must be a positive number, found {dimension!r}.")

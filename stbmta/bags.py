@@ -104,6 +104,11 @@ class Bags(BagsContainer):
             raise ValueError("there are no bags: the data is empty.")
         names = np.arange(len(starts) - 1) if labels is None else as_labels(labels)
         check_labels(names, len(starts) - 1)
+        falls = np.flatnonzero(np.diff(starts) < 0)
+        if len(falls):
+            raise ValueError(
+                f"offsets must not fall; found {starts[falls[0]]} and then {starts[falls[0] + 1]}, at index {falls[0]}."
+            )
         if starts[0] != 0 or starts[-1] != len(points):
             raise ValueError(
                 f"offsets must run from 0 to {len(points)}, the number of points; found {starts}."
@@ -255,9 +260,9 @@ class Bags(BagsContainer):
             return cls._read_npz(path, by, columns)
         if by is None:
             raise ValueError(f"{path.name} is a table; say which column holds the bags' labels, with by=...")
-        table = read_table(path)
+        keys = [by] if isinstance(by, str) else list(by)
+        table = read_table(path, keys)
         if columns is None:  # pandas wrote its index, which is no feature
-            keys = [by] if isinstance(by, str) else by
             table = table.drop(
                 columns=[name for name in table if UNNAMED.fullmatch(str(name)) and name not in keys]
             )

@@ -77,6 +77,7 @@ def bags_of(
     for name in [*categories, *(wanted or ())]:
         if name in keys:
             raise ValueError(f"column {name!r} holds the labels (--by); it cannot be a feature as well.")
+    frame = _decimals_as_floats(frame, [*keys, *categories])
     names = numeric_columns(frame, wanted, [*keys, *categories], tell)
     if not names and not categories:
         raise ValueError(
@@ -104,6 +105,20 @@ def bags_of(
         labels = np.empty(len(frame), dtype=object)
         labels[:] = list(zip(*(group.tolist() for group in groups), strict=True))
     return Bags.from_groups(features.to_numpy(), labels, list(features.columns))
+
+
+def _decimals_as_floats(frame: Any, taken: list[str]) -> Any:
+    """Turn columns of decimal.Decimal, as Parquet files of databases give, into floating point numbers."""
+    import pandas as pd
+
+    decimals = [
+        name
+        for name in frame.columns
+        if name not in taken
+        and frame[name].dtype == object
+        and pd.api.types.infer_dtype(frame[name], skipna=True) == "decimal"
+    ]
+    return frame.astype(dict.fromkeys(decimals, np.float64)) if decimals else frame
 
 
 def check_magnitudes(

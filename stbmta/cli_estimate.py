@@ -51,6 +51,13 @@ class Method(StrEnum):
     naive = "naive"
 
 
+# Options that only some methods take.
+_TAKEN_BY = {
+    "zeta": (Method.stb, Method.stb_0, Method.stb_theory, Method.mta_stb),
+    "gamma": (Method.stb, Method.mta, Method.mta_stb),
+}
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to an app.
 
@@ -82,7 +89,8 @@ def estimate(
     gamma: Annotated[
         float | None,
         typer.Option(
-            help="What each mean keeps of itself, 0 to 1; chosen if left out.",
+            help="stb: what each mean keeps of itself, 0 to 1. mta, mta-stb: how strongly the others pull, at least 0. "
+            "If left out, 1 for mta; chosen for stb and mta-stb.",
             show_default=False,
             rich_help_panel=METHOD,
         ),
@@ -187,19 +195,15 @@ def make_estimator(method: Method, kernel: Kernel, zeta: float | None, gamma: fl
         WaterFilling,
     )
 
-    takes = {
-        Method.stb: ("zeta", "gamma"),
-        Method.stb_0: ("zeta",),
-        Method.stb_theory: ("zeta",),
-        Method.mta: ("gamma",),
-        Method.mta_stb: ("zeta", "gamma"),
-    }.get(method, ())
     given = {name: value for name, value in (("zeta", zeta), ("gamma", gamma)) if value is not None}
     for name in given:
-        if name not in takes:
-            raise ValueError(f"--{name} has no meaning for the method {method.value}; it is for stb and mta.")
-    if method in (Method.stb, Method.stb_0, Method.stb_theory) and gamma is not None and not 0 <= gamma <= 1:
-        raise ValueError(f"--gamma must be between 0 and 1 for {method.value}; found {gamma:g}.")
+        *others, last = (taker.value for taker in _TAKEN_BY[name])
+        if method not in _TAKEN_BY[name]:
+            raise ValueError(
+                f"--{name} has no meaning for the method {method.value}; it is for {', '.join(others)} and {last}."
+            )
+    if method is Method.stb and gamma is not None and not 0 <= gamma <= 1:
+        raise ValueError(f"--gamma must be between 0 and 1 for stb; found {gamma:g}.")
     if method is Method.james_stein and not isinstance(kernel, Linear):
         raise ValueError("james-stein needs vectors: use --kernel linear, or the method rkmse.")
     if method is Method.auto:

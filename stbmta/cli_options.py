@@ -16,6 +16,8 @@ METHOD, OUTPUT = "Method", "Output"
 
 # Columns whose standard deviations differ by more than this do not count alike; say so.
 _SCALES = 10.0
+# Larger factors are shown with three digits and a power of ten.
+_LONGEST_FACTOR = 1e6
 # Beyond this width, and its inverse, squares of bandwidths leave the range of floating point numbers.
 _LEAST_WIDTH = 1e-150
 # Up to so many points kernel values take seconds; a wait of so many seconds is announced.
@@ -133,8 +135,10 @@ def look_at(table: Table, kernel: Kernel) -> None:
     if (spread > 0).sum() > 1 and not table.standardized:
         largest, smallest = int(spread.argmax()), int(np.where(spread > 0, spread, np.inf).argmin())
         if spread[largest] > _SCALES * spread[smallest]:
+            ratio = spread[largest] / spread[smallest]
+            times = f"{ratio:.0f}" if ratio < _LONGEST_FACTOR else f"{ratio:.3g}"
             note(
-                f"{table.columns[largest]} varies {spread[largest] / spread[smallest]:.0f} times as much as "
+                f"{table.columns[largest]} varies {times} times as much as "
                 f"{table.columns[smallest]} and decides who is similar; --standardize makes all columns count alike"
             )
     if isinstance(kernel, Polynomial):
@@ -147,7 +151,7 @@ def _check_powers(table: Table, kernel: Polynomial) -> None:
     data = table.bags.data
     longest = data[[int(np.argmax(Linear().diagonal(data)))]].astype(np.float64)
     with np.errstate(over="ignore"):
-        value = float(kernel.diagonal(longest)[0]) ** 2 * len(data) ** 2
+        value = np.square(kernel.diagonal(longest)[0]) * len(data) ** 2
     if not np.isfinite(value):
         raise ValueError(
             f"the polynomial kernel of degree {kernel.degree} overflows on these data; take a smaller --degree, "

@@ -16,6 +16,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from .labels import written_type
+
 __all__ = ["column_names", "file_of", "is_npz", "read_frame", "text_columns"]
 
 # What people have besides tables, by how it begins, and what to do with it.
@@ -299,7 +301,5 @@ def text_columns(values: Any) -> Any:
     if not pd.api.types.is_string_dtype(values.dtype) and values.dtype != object:
         return values
     text = values.astype(str)
-    if text.str.match(r"^0\d").any():
-        return values
-    numbers = pd.to_numeric(text, errors="coerce")
-    return values if numbers.isna().any() else numbers
+    kind, _ = written_type(text.unique())
+    return values if kind in ("bool", "str") else text.astype(kind)

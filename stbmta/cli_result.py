@@ -13,7 +13,7 @@ from . import cli_output as output
 from .cli_options import label_text, written_labels
 from .cli_source import Table
 
-__all__ = ["Result", "effective_neighbors", "held_out_change", "main_neighbors"]
+__all__ = ["Result", "each_alone", "effective_neighbors", "held_out_change", "main_neighbors"]
 
 # Where no test says who is a neighbor, bags are whose weight is at least this share of the largest.
 _MATTERS = 0.1
@@ -34,7 +34,7 @@ class Result:
         found = self.estimator.bag_figures()
         if "neighbors" in found:
             return found
-        W = self.estimator.weights_
+        W = weights_of_bags(self.estimator.weights_, found["size"])
         counts = {"neighbors": main_neighbors(W), "effective_neighbors": effective_neighbors(W)}
         return {"size": found.pop("size"), **counts, **found}
 
@@ -129,7 +129,7 @@ class Result:
         effective = facts.get("average_effective_neighbors")
         if effective is None:
             chosen.append(f"{facts['average_neighbors']:.3g} neighbors a bag")
-        elif effective > 1:
+        elif not each_alone(facts):
             chosen.append(f"an estimate is made of {effective:.3g} bags, in effect")
         if chosen:
             print("; ".join(chosen))
@@ -143,6 +143,21 @@ class Result:
             print(f"squared error of the means, on points held out: {change:+.1f} % against naive")
         pairs = len(self.table.columns) if hasattr(self.estimator, "means_") else 0
         output.print_table(frame, repeat=len(self.table.keys), pairs=pairs)
+
+
+def weights_of_bags(W: Any, sizes: npt.NDArray[np.int64]) -> Any:
+    """Return the sizes of weights bag by bag, where a method gives each point a weight of its own.
+
+    Examples
+    --------
+    >>> weights_of_bags(np.array([[0.5, 0.4, 0.0], [0.0, 0.0, 1.0]]), np.array([2, 1]))
+    array([[0.9, 0. ],
+           [0. , 1. ]])
+    """
+    if W.shape[1] == len(sizes):
+        return W
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    return abs(W) @ scipy.sparse.csr_array((np.ones(len(owner)), (np.arange(len(owner)), owner)))
 
 
 def main_neighbors(W: Any) -> npt.NDArray[np.int64]:
@@ -178,6 +193,17 @@ def effective_neighbors(W: Any) -> npt.NDArray[np.float64]:
     """
     total, squares = np.asarray(abs(W).sum(axis=1)).ravel(), np.asarray((W * W).sum(axis=1)).ravel()
     return np.divide(total**2, squares, out=np.zeros_like(total), where=squares > 0)
+
+
+def each_alone(facts: dict[str, Any]) -> bool:
+    """Tell whether every estimate is made of its own bag only; a part in 10^6 is left to rounding.
+
+    Examples
+    --------
+    >>> each_alone({"average_effective_neighbors": 1.0000000002}), each_alone({"average_effective_neighbors": 1.5})
+    (True, False)
+    """
+    return bool(facts["average_effective_neighbors"] <= 1 + 1e-6)
 
 
 def held_out_change(estimator: Any) -> float | None:

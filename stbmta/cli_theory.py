@@ -11,6 +11,17 @@ from .cli_output import print_json
 __all__ = ["register"]
 
 _PAPER = 1000.0  # C of prop:testgauss
+_UNIT = 1.0  # L and trace, unless others are given
+# What the numbers of a plan are called there, and on the command line.
+_NUMBERS = {
+    "n_bags": "--bags",
+    "dim": "--dim",
+    "n": "--size",
+    "alpha": "--alpha",
+    "tau": "--tau",
+    "covering_ratio": "--covering-ratio",
+    "improvement": "--improvement",
+}
 _HIDDEN = ("neighbors", "covering", "bags")  # in a table of bounds, which has them in words
 
 
@@ -40,11 +51,24 @@ _Size = Annotated[
 ]
 _Alpha = Annotated[float, typer.Option(help="Error probability.")]
 _SettingOption = Annotated[_Setting, typer.Option(help="Gaussian bags, or points of bounded norm (kernels).")]
-_Norm = Annotated[float, typer.Option("--bound", help="Bound L on the norm of a point (bounded setting).")]
-_Trace = Annotated[float, typer.Option(help="Trace of the covariance (bounded setting).")]
+_Norm = Annotated[
+    float | None,
+    typer.Option(
+        "--bound", help="Bound L on the norm of a point (bounded setting); 1 by default.", show_default=False
+    ),
+]
+_Trace = Annotated[
+    float | None,
+    typer.Option(help="Trace of the covariance (bounded setting); 1 by default.", show_default=False),
+]
 _Constant = Annotated[
-    float,
-    typer.Option("--constant", "--C", help="The paper's constant C (Gaussian bags, printed thresholds)."),
+    float | None,
+    typer.Option(
+        "--constant",
+        "--C",
+        help="The paper's constant C (Gaussian bags, printed thresholds); 1000 by default.",
+        show_default=False,
+    ),
 ]
 _Json = Annotated[
     bool,
@@ -82,9 +106,9 @@ def threshold(
     tau: Annotated[float | None, typer.Option(help="Give the thresholds zeta for this tau.")] = None,
     setting: _SettingOption = _Setting.gaussian,
     size: _Size = None,
-    norm: _Norm = 1.0,
-    trace: _Trace = 1.0,
-    constant: _Constant = _PAPER,
+    norm: _Norm = None,
+    trace: _Trace = None,
+    constant: _Constant = None,
     as_json: _Json = False,
 ) -> None:
     """Show which threshold the similarity tests need: as printed in the paper, and exact.
@@ -104,24 +128,31 @@ def threshold(
     if setting is _Setting.bounded:
         if tau is not None:
             raise ValueError("--tau is for Gaussian bags; bounded ones are similar if U < tau sigma^2 / 2.")
+        _refuse_constant(constant)
+        norm, trace = _or(norm, _UNIT), _or(trace, _UNIT)
         columns = _bounded_thresholds(n_bags, _needed("dim", dim), _needed("size", size), alpha, norm, trace)
         given |= {"L": norm, "trace": trace}
         title = f"Smallest tau, L = {norm:g}, trace = {trace:g}"
-    elif size is not None:
-        raise ValueError("--size is for --setting bounded; the bag size does not matter for Gaussian bags.")
-    elif dim is None:
-        columns = tables.dimensions(n_bags, (1.0, 0.1) if tau is None else (tau,), alpha, constant).columns
-        given["C"] = constant
-        title = "Smallest dimension that allows tau"
-    elif tau is None:
-        columns = tables.thresholds(n_bags, dim, alpha, constant).columns
-        given["C"] = constant
-        title = "Smallest tau"
     else:
-        columns = _zetas(n_bags, dim, alpha, tau)
-        title = "Thresholds zeta of the tests, and error probabilities of the exact one"
-    if given.get("C", _PAPER) != _PAPER:
-        title += f", C = {constant:g}"
+        if size is not None:
+            raise ValueError(
+                "--size is for --setting bounded; the bag size does not matter for Gaussian bags."
+            )
+        _refuse_bounds(norm, trace)
+        C = _or(constant, _PAPER)
+        if dim is None:
+            columns = tables.dimensions(n_bags, (1.0, 0.1) if tau is None else (tau,), alpha, C).columns
+            given["C"] = C
+            title = "Smallest dimension that allows tau"
+        elif tau is None:
+            columns = tables.thresholds(n_bags, dim, alpha, C).columns
+            given["C"] = C
+            title = "Smallest tau"
+        else:
+            columns = _zetas(n_bags, dim, alpha, tau)
+            title = "Thresholds zeta of the tests, and error probabilities of the exact one"
+        if given.get("C", _PAPER) != _PAPER:
+            title += f", C = {C:g}"
     _show(columns, as_json, f"{title}, alpha = {alpha:g}", given)
 
 
@@ -176,9 +207,9 @@ def plan(
     thresholds: Annotated[
         _Thresholds, typer.Option(help="The paper's thresholds, or exact.")
     ] = _Thresholds.printed,
-    norm: _Norm = 1.0,
-    trace: _Trace = 1.0,
-    constant: _Constant = _PAPER,
+    norm: _Norm = None,
+    trace: _Trace = None,
+    constant: _Constant = None,
     as_json: _Json = False,
 ) -> None:
     """Solve for the one number that is left out.
@@ -188,30 +219,76 @@ def plan(
     """
     from stbmta.theory import planning
 
+    if setting is _Setting.gaussian:
+        _refuse_bounds(norm, trace)
+    else:
+        _refuse_constant(constant)
+    numbers: dict[str, Any] = {
+        "n_bags": bags,
+        "dim": dim,
+        "n": size,
+        "alpha": alpha,
+        "tau": [_tau(text) for text in tau or ["smallest"]],
+        "covering_ratio": covering_ratio,
+        "improvement": improvement,
+    }
+    for radius in numbers["tau"]:
+        _check_one_missing(numbers | {"tau": radius}, setting)
     plans = planning.table(
         setting.value,
-        n_bags=bags,
-        dim=dim,
-        n=size,
-        alpha=alpha,
-        tau=[_tau(text) for text in tau or ["smallest"]],
-        covering_ratio=covering_ratio,
-        improvement=improvement,
+        **numbers,
         theorem=theorem.value,
         thresholds=thresholds.value,
-        C=constant,
-        L=norm,
-        trace=trace,
+        C=_or(constant, _PAPER),
+        L=_or(norm, _UNIT),
+        trace=_or(trace, _UNIT),
     )
     if as_json:
         _show({**plans.columns, "reason": plans.reasons}, as_json)
     else:
         hidden = {"L", "trace"} if setting is _Setting.gaussian else {"thresholds", "C"}
-        hidden |= {"C"} if constant == _PAPER else set()
+        hidden |= {"C"} if _or(constant, _PAPER) == _PAPER else set()
         columns = {
             k: v for k, v in plans.columns.items() if k not in hidden and any(x is not None for x in v)
         }
         _show({**columns, "reason": plans.reasons} if any(plans.reasons) else columns, as_json)
+
+
+def _or(value: float | None, default: float) -> float:
+    return default if value is None else value
+
+
+def _refuse_bounds(norm: float | None, trace: float | None) -> None:
+    """Refuse what says nothing about Gaussian bags."""
+    for option, value in (("--bound", norm), ("--trace", trace)):
+        if value is not None:
+            raise ValueError(f"{option} is for --setting bounded; it does not matter for Gaussian bags.")
+
+
+def _refuse_constant(constant: float | None) -> None:
+    if constant is not None:
+        raise ValueError(
+            "--constant is for Gaussian bags; the thresholds of bounded ones have no constant C."
+        )
+
+
+def _check_one_missing(numbers: Mapping[str, Any], setting: _Setting) -> None:
+    """Refuse to plan unless one number is left out, in the words of the command line."""
+    missing = [option for name, option in _NUMBERS.items() if numbers[name] is None]
+    if setting is _Setting.gaussian and len(missing) > 1:
+        missing = [option for option in missing if option != "--size"]  # it does not matter
+    gain = ["--covering-ratio", "--improvement"]
+    if missing == gain:
+        raise ValueError(
+            "Pass --covering-ratio to get the improvement, or --improvement to get the covering ratio."
+        )
+    if set(gain) <= set(missing):  # only the tests are planned
+        missing = [option for option in missing if option not in gain]
+    if len(missing) != 1:
+        raise ValueError(
+            f"Leave exactly one of {', '.join(_NUMBERS.values())} out (--tau solve asks for tau); missing: "
+            f"{', '.join(missing) or 'none'}."
+        )
 
 
 def _needed(name: str, values: list[float] | None) -> list[float]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .inputs import check_folds, check_not_empty, describe_bag, require_size
-from .labels import as_labels, check_labels
+from .labels import as_labels, check_labels, place_of
 from .threads import chunks
 
 __all__ = ["RNG", "BagsContainer", "BagsDescription", "format_bytes"]
@@ -90,10 +90,8 @@ class BagsContainer:
         >>> Bags.from_list([[1.0], [2.0]], labels=["a", "b"]).bag("b")
         array([[2.]])
         """
-        for i, name in enumerate(self.labels.tolist()):
-            if name == label:
-                return self[i]
-        raise KeyError(f"there is no bag {label!r}.")
+        place = place_of(self.labels, label)
+        return self.data[self.offsets[place] : self.offsets[place + 1]]
 
     def __eq__(self, other: object) -> bool:
         """Tell whether data, bags and labels are the same."""
@@ -150,18 +148,30 @@ class BagsContainer:
             memory=self.data.nbytes,
         )
 
-    def means(self) -> npt.NDArray[np.float64]:
+    def means(self, *, n_threads: int | None = None) -> npt.NDArray[np.float64]:
         r"""Return the naive mean of each bag, :math:`\hat\mu_i = N_i^{-1} \sum_k X_k^{(i)}` (eq. naivedef).
 
         Sums run over differences to the middle of the data, so a common offset costs no accuracy.
+
+        Parameters
+        ----------
+        n_threads : int, optional
+            All available cores by default. It does not change the result.
+
+        Returns
+        -------
+        ndarray of shape (B, d)
+            One row a bag.
         """
         from .vectors import centered_means
 
-        center, means, _ = centered_means(self)
+        center, means, _ = centered_means(self, n_threads)
         return center + means
 
     def select(self, which: slice | Array | Sequence[int]) -> Self:
         """Return the chosen bags: a slice, distinct positions, or a mask of B booleans."""
+        if not isinstance(which, slice) and np.size(which) == 0:
+            raise ValueError("no bags are left.")
         index = np.arange(len(self))[which if isinstance(which, slice) else np.asarray(which)]
         index = np.atleast_1d(index)
         if len(index) == 0:

@@ -44,6 +44,8 @@ class KernelMeans:
         The names of the m estimates; those of the bags by default.
     statistics : BagStatistics, optional
         Of the bags, if they are known already; otherwise computed when needed.
+    n_threads : int, optional
+        All available cores by default. It does not change the result.
 
     Examples
     --------
@@ -65,8 +67,10 @@ class KernelMeans:
         labels: Any = None,
         *,
         statistics: BagStatistics | None = None,
+        n_threads: int | None = None,
     ) -> None:
         self.bags = bags
+        self.n_threads = n_threads
         self.kernel = as_kernel(kernel).resolve(bags)
         self.weights = np.eye(len(bags)) if weights is None else _as_weights(weights)
         self.labels = bags.labels if labels is None else as_labels(labels)
@@ -88,7 +92,7 @@ class KernelMeans:
     @cached_property
     def statistics(self) -> BagStatistics:
         """The statistics of the bags."""
-        return bag_statistics(self.bags, self.kernel)
+        return bag_statistics(self.bags, self.kernel, n_threads=self.n_threads)
 
     @cached_property
     def gram(self) -> Array:
@@ -113,7 +117,8 @@ class KernelMeans:
             raise TypeError("a precomputed kernel matrix cannot be evaluated at new points; give a function.")
         z = as_matrix(points, "points")
         singles = Bags.from_offsets(z, np.arange(len(z) + 1))
-        return self.weights @ cross_statistics(self.bags, singles, self.kernel, n_threads=n_threads)
+        threads = self.n_threads if n_threads is None else n_threads
+        return self.weights @ cross_statistics(self.bags, singles, self.kernel, n_threads=threads)
 
     def inner(self, other: "KernelMeans") -> Array:
         """Return the inner products with other estimates of the same kernel, (m, m').
@@ -129,7 +134,7 @@ class KernelMeans:
             raise ValueError(f"the embeddings use different kernels: {self.kernel!r} and {other.kernel!r}.")
         if isinstance(self.kernel, Precomputed) and not callable(self.kernel.values):
             _check_same_rows(self.bags, other.bags)
-        cross = cross_statistics(self.bags, other.bags, self.kernel)
+        cross = cross_statistics(self.bags, other.bags, self.kernel, n_threads=self.n_threads)
         return (other.weights @ (self.weights @ cross).T).T
 
     def mmd2(self, other: "KernelMeans | None" = None) -> Array:

@@ -65,10 +65,12 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         self.kernel_ = self.statistics_.kernel
         self.weights_ = self._find_weights(bags, self.statistics_)
         bags, base = self._base_bags(), self._base_statistics()
-        self.embedding_ = KernelMeans(bags, self.kernel_, self.weights_, self.labels_, statistics=base)
+        self.embedding_ = KernelMeans(
+            bags, self.kernel_, self.weights_, self.labels_, statistics=base, n_threads=self.n_threads
+        )
         self.__dict__.pop("means_", None)  # of an earlier fit
         if self.statistics_.means is not None:
-            means = base.means if base is not None else bags.means()
+            means = base.means if base is not None else bags.means(n_threads=self.n_threads)
             self.means_ = self.weights_ @ means
         return self
 
@@ -126,9 +128,9 @@ class BagEstimator(EstimatorReport, OneToOneFeatureMixin, TransformerMixin, Base
         held_out = self._held_out(X, groups)
         index = self._positions(held_out.labels)
         if "means_" in self.__dict__:
-            away = self.means_[index] - held_out.means()
+            away = self.means_[index] - held_out.means(n_threads=self.n_threads)
             return -float(np.einsum("ij,ij->i", away, away).mean())
-        tested = KernelMeans(held_out, self.kernel_)
+        tested = KernelMeans(held_out, self.kernel_, n_threads=self.n_threads)
         cross = tested.inner(self.embedding_)
         norms = np.diagonal(self.gram_)[index]
         return float(np.mean(2 * cross[np.arange(len(index)), index] - norms))

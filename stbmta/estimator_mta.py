@@ -99,6 +99,8 @@ class MTA(BagEstimator):
         self.client = client
 
     def _find_weights(self, bags: Bags, s: BagStatistics) -> Array:
+        for name in ("neighbors_", "zeta_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         if self.variance is None:
             remedy = "Drop it with bags.drop_small({}), or give the known variance of the coordinates as variance=..."
             require_size(s.sizes, s.labels, 2, "its variance", remedy)

@@ -15,6 +15,7 @@ from .estimator_base import BagEstimator, Base
 from .estimator_large import LargeFit
 from .estimator_mta import MTA
 from .fission import tune_stb_fission
+from .grid import finite_thresholds
 from .kernels import Kernel
 from .similarity import gaussian_neighbors, neighbors
 from .statistics import BagStatistics, bag_statistics
@@ -257,6 +258,8 @@ class STB(LargeFit):
         theory = isinstance(self.gamma, str)
         if (theory and self.gamma != "theory") or np.ndim(self.gamma):
             raise ValueError(f"gamma must be a number, 'theory' or None, found {self.gamma!r}.")
+        if theory and self.zeta is not None:
+            finite_thresholds(np.atleast_1d(self.zeta))
         self.zeta_, self.c_ = self.zeta, self.c
         self._gamma: Any = self.gamma
         if self._tunes():

@@ -85,17 +85,20 @@ def mta_constant_grid(
 def _constant_weights(s: BagStatistics, error: Array, gammas: Array) -> tuple[Array, Array, Array]:
     """Return k, p and q of W = diag(k) + p q', each (P, B)."""
     B = len(s)
-    distances = s.mmd2(unbiased=False) - error[:, None] - error[None, :]
+    distances = s.mmd2(unbiased=False)
+    distances -= error[:, None] + error
     np.fill_diagonal(distances, 0.0)
-    average = np.maximum(distances, 0.0).sum() / max(B * (B - 1), 1)
-    if average == 0:
-        # The means cannot be told apart: the limit of the weights, the same row for every bag.
-        kept = np.repeat((gammas == 0).astype(np.float64)[:, None], B, axis=1)
-        return kept, 1 - kept, np.broadcast_to(mta_constant(s, 1.0, mse=error)[0], kept.shape)
-    strength = np.multiply.outer(2 * gammas / average, error)
-    kept = 1 / (1 + strength)
-    pulled = strength * kept / B
-    return kept, pulled / (1 - pulled.sum(axis=1, keepdims=True)), kept
+    average = float(np.maximum(distances, 0.0).sum() / max(B * (B - 1), 1))
+    with np.errstate(over="ignore"):
+        strength = gammas * (2 / average) if average else np.where(gammas > 0, np.inf, 0.0)
+        infinite = np.isinf(strength * (float(error.max()) or 1.0))
+    pull = np.multiply.outer(np.where(infinite, 0.0, strength), error)
+    kept = 1 / (1 + pull)
+    pulled, common = pull * kept / B, kept / kept.mean(axis=1, keepdims=True)
+    if infinite.any():  # the limit of the weights, the same row for every bag
+        kept[infinite], pulled[infinite] = 0.0, 1.0
+        common[infinite] = mta_constant(s, float(gammas.max()), mse=error)[0]
+    return kept, pulled, common
 
 
 def mta_stb_grid(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .labels import as_labels, is_missing
+from .labels import as_labels, is_missing, plain_label, written_type
 
 __all__ = [
     "UNNAMED",
@@ -53,8 +53,7 @@ def describe_bag(label: Hashable, index: int) -> str:
     >>> describe_bag("JFK", 7)
     "bag 'JFK' (index 7)"
     """
-    label = label.item() if isinstance(label, np.generic) else label
-    return f"bag {label!r} (index {index})"
+    return f"bag {plain_label(label)!r} (index {index})"
 
 
 def as_matrix(values: Any, what: str) -> FloatArray:
@@ -331,15 +330,23 @@ def check_column(name: str, present: Sequence[str]) -> None:
     raise KeyError(f"there is no column {name!r}.{hint} Columns: {', '.join(map(repr, present))}.")
 
 
-def read_table(path: Path) -> Any:
-    """Read CSV (also compressed, also tab separated) or Parquet into a pandas data frame."""
+def _as_written(labels: Any) -> Any:
+    """Turn a column of text into what `written_type` says; with missing labels, which are refused, it stays text."""
+    kind, _ = ("str", set()) if labels.isna().any() else written_type(labels.unique())
+    return labels == "True" if kind == "bool" else labels.astype(kind)
+
+
+def read_table(path: Path, keys: Sequence[str]) -> Any:
+    """Read CSV (also compressed, also tab separated) or Parquet into a pandas data frame, labels by `written_type`."""
     import pandas as pd
 
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if ".parquet" in suffixes or ".pq" in suffixes:
         return pd.read_parquet(path)
-    if ".csv" in suffixes:
-        return pd.read_csv(path)
-    if ".tsv" in suffixes:
-        return pd.read_csv(path, sep="\t")
+    for suffix, separator in ((".csv", ","), (".tsv", "\t")):
+        if suffix in suffixes:
+            table = pd.read_csv(path, sep=separator, dtype=dict.fromkeys(keys, str))
+            for key in set(keys) & set(table):
+                table[key] = _as_written(table[key])
+            return table
     raise ValueError(f"cannot tell the format of {path.name!r}; use .csv, .tsv, .parquet or .npz.")

@@ -1,6 +1,8 @@
 """The names of bags: kept as they are, distinct, and written to files without pickles."""
 
 import json
+import math
+import re
 from collections.abc import Hashable, Iterable, Mapping
 from datetime import date, datetime
 from typing import Any
@@ -17,6 +19,9 @@ __all__ = [
     "labels_from_arrays",
     "labels_index",
     "labels_to_arrays",
+    "place_of",
+    "plain_label",
+    "written_type",
 ]
 
 Array = npt.NDArray[Any]
@@ -59,17 +64,51 @@ def label_list(labels: Array) -> list[Any]:
     return list(labels) if labels.dtype.kind in "mM" else labels.tolist()
 
 
+def plain_label(label: Any) -> Any:
+    """Return a label as Python shows it; dates and times of NumPy as text.
+
+    Examples
+    --------
+    >>> plain_label(np.int64(3)), plain_label(np.datetime64("2024-01-01T00:00:00.000000000"))
+    (3, '2024-01-01')
+    """
+    if isinstance(label, np.datetime64):
+        return str(np.datetime_as_string(label, unit="auto"))
+    if isinstance(label, np.timedelta64):
+        return str(label)
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def place_of(labels: Array, label: Any) -> int:
+    """Return the place of one label; dates may have another unit, or be those of Python, pandas, or text.
+
+    Examples
+    --------
+    >>> place_of(np.array(["2024-01-01", "2024-01-02"], dtype="datetime64[ns]"), date(2024, 1, 2))
+    1
+    """
+    found: Any = [k for k, known in enumerate(labels.tolist()) if known == label]
+    if labels.dtype.kind in "mM":
+        try:
+            found = np.flatnonzero(labels == labels.dtype.type(label))
+        except (TypeError, ValueError):  # no date at all
+            found = []
+    if len(found) == 0:
+        raise KeyError(f"there is no bag {plain_label(label)!r}.")
+    return int(found[0])
+
+
 def check_labels(labels: Array, n_bags: int) -> None:
     """Refuse labels that are too many, too few, missing or not distinct."""
     if len(labels) != n_bags:
         raise ValueError(f"there are {n_bags} bags, but {len(labels)} labels.")
     seen: set[Any] = set()
-    for i, label in enumerate(labels.tolist()):
+    for i, label in enumerate(label_list(labels)):
         if is_missing(label):
             raise ValueError(f"the label at index {i} is missing ({label}); give the bag a name.")
         if label in seen:
             raise ValueError(
-                f"the label {label!r} is used twice (again at index {i}); labels must be distinct."
+                f"the label {plain_label(label)!r} is used twice (again at index {i}); labels must be distinct."
             )
         seen.add(label)
 
@@ -109,8 +148,9 @@ def fitted_places(fitted: Array, labels: Array) -> npt.NDArray[np.int64]:
     places = {label: k for k, label in enumerate(known.tolist())}
     for i, label in enumerate(wanted.tolist()):
         if label not in places:
-            shown = str(labels[i]) if labels.dtype.kind in "mM" else label
-            raise ValueError(f"bag {shown!r} (index {i}) was not fitted; there is no estimate for it.")
+            raise ValueError(
+                f"bag {plain_label(labels[i])!r} (index {i}) was not fitted; there is no estimate for it."
+            )
     return np.array([places[label] for label in wanted.tolist()], dtype=np.int64)
 
 
@@ -186,4 +226,59 @@ def labels_index(labels: Array) -> Any:
     """
     import pandas as pd
 
-    return pd.Index(labels.tolist(), name="bag", tupleize_cols=False)
+    values = labels if labels.dtype.kind in "mM" else labels.tolist()
+    return pd.Index(values, name="bag", tupleize_cols=False)
+
+
+def written_type(texts: Iterable[str], found: Iterable[str] = ()) -> tuple[str, set[str]]:
+    """Return the type of labels that are written in a text file: one that tells apart what is written differently.
+
+    Leading zeros, and more digits than a number has, are part of a name: such labels stay text.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        The labels, or some of them.
+    found : iterable of str, optional
+        What was found in others of the same column.
+
+    Returns
+    -------
+    type : {"bool", "int64", "uint64", "float64", "str"}
+        For all labels that were looked at.
+    found : set of str
+        The kinds of numbers among them, for the next call.
+
+    Examples
+    --------
+    >>> [written_type(labels)[0] for labels in (["3", "12"], ["03", "12"], ["1", "2.5"], ["1", "1.0"])]
+    ['int64', 'str', 'float64', 'str']
+    """
+    kinds = {*found, *map(_written_kind, texts)}
+    for some, name in _WRITTEN.items():
+        if kinds and kinds <= set(some):
+            return name, kinds
+    return "str", kinds
+
+
+# Kinds of labels: whole numbers, negative (n) or not (i), long ones that float64 cannot hold (N, l), or int64 neither
+# (u); other numbers (f), and whole ones with a point (w). And the type of columns that have no others.
+_WRITTEN = {"b": "bool", "inlN": "int64", "ilu": "uint64", "inf": "float64", "fw": "float64"}
+_WHOLE = re.compile("0|-?[1-9][0-9]*")
+
+
+def _written_kind(text: str) -> str:
+    if text in ("True", "False"):
+        return "b"
+    if _WHOLE.fullmatch(text):
+        number = int(text) if len(text) <= 20 else 2**64
+        if number < 0:
+            return "n" if number >= -(2**53) else "N" if number >= -(2**63) else "s"
+        return "i" if number <= 2**53 else "l" if number < 2**63 else "u" if number < 2**64 else "s"
+    try:
+        value = float(text)
+    except ValueError:
+        return "s"
+    if not math.isfinite(value) or repr(value) != text:
+        return "s"
+    return "w" if value.is_integer() else "f"

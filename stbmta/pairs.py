@@ -22,6 +22,7 @@ from .progress import progress_bar
 from .similarity import Neighbors, known_mse
 from .statistics import BagStatistics, bag_statistics
 from .theory import dimension, pvalues, traces
+from .vectors import power_of_two
 
 __all__ = ["PairPValues", "pair_pvalues"]
 
@@ -257,22 +258,24 @@ def _gaussian(s: BagStatistics, tau: float | None, variance: float) -> Array:
 def _calibrated(bags: Bags, kernel: Kernel, s: BagStatistics, tau: float | None, method: str) -> Array:
     """P-values of U from its estimated variance."""
     bags.require_size(4, "the trace of its squared covariance")
-    square, cube, largest, products = _traces(bags, kernel)
     sizes = bags.sizes.astype(np.float64)
-    u = s.mmd2()
+    # Traces are up to sixth powers of the data, which could overflow, or vanish: distances in a unit of their own.
+    unit = float(power_of_two((s.naive_mse * sizes).mean()))
+    square, cube, largest, products = _traces(bags, kernel, unit)
+    u, error = s.mmd2() / unit, s.naive_mse / unit
     variance = dimension.u_variance(square[:, None], square, products, sizes[:, None], sizes)
-    share = _noise(bags, s)
+    share = _noise(bags, s) / unit
     noise = share[:, None] + share
     constant = variance <= noise**2
     safe = np.where(constant, 1.0, variance)
     if tau is not None:
-        radius2 = tau * float(s.naive_mse.max())
+        radius2 = tau * float(error.max())
         along = largest / sizes
         safe = safe + 4 * radius2 * (along[:, None] + along)
         return np.where(
             constant, np.where(u < radius2, 0.0, 1.0), pvalues.kernel_similarity(u, safe, radius2)
         )
-    degrees = _degrees(square, cube, s.naive_mse * sizes, sizes, share) if method == "chi-square" else np.inf
+    degrees = _degrees(square, cube, error * sizes, sizes, share) if method == "chi-square" else np.inf
     # Bags without any spread: their means are equal up to rounding, or certainly not.
     return np.where(constant, np.where(u <= noise, 1.0, 0.0), pvalues.kernel_difference(u, safe, degrees))
 
@@ -303,10 +306,10 @@ def _noise(bags: Bags, s: BagStatistics) -> Array:
     return offset + _ROUNDING * (s.scatter + np.where(s.scatter > offset, 0.0, norms))
 
 
-def _traces(bags: Bags, kernel: Kernel) -> tuple[Array, Array, Array, Array]:
+def _traces(bags: Bags, kernel: Kernel, unit: float) -> tuple[Array, Array, Array, Array]:
     """Return tr(S^2), tr(S^3) and the largest eigenvalue of each bag's covariance S, and tr(S S') of each pair.
 
-    tr(S^3) is nan for bags of less than six points.
+    Of kernel values in the unit. tr(S^3) is nan for bags of less than six points.
     """
     n_bags = len(bags)
     square, cube, largest = np.empty(n_bags), np.full(n_bags, np.nan), np.empty(n_bags)
@@ -316,6 +319,7 @@ def _traces(bags: Bags, kernel: Kernel) -> tuple[Array, Array, Array, Array]:
             data = _near_bag(bags, kernel, i)
             starts = bags.offsets[i:-1] - bags.offsets[i]
             values = _kernel_values(bags, kernel, data, i)
+            values /= unit
             n = int(bags.sizes[i])
             gram = values[:, :n]
             square[i] = max(traces.trace_squared(gram), 0.0)

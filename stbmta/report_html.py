@@ -10,6 +10,7 @@ import numpy as np
 
 from . import __version__
 from .cli_output import save_figure
+from .cli_result import each_alone
 from .cli_source import Table
 from .kernels import Linear
 
@@ -65,9 +66,9 @@ def estimate_page(table: Table, estimator: Any, frame: Any, facts: dict[str, Any
         _figures(facts),
         "<h2>Who helped whom</h2>",
         _neighbors_text(estimator, facts),
-        f'<img alt="neighbors, shrinkage and errors of the bags" src="{_picture(estimator)}">',
+        _picture(estimator),
         "<h2>How much it should help, and why</h2>",
-        _help_text(estimator, facts),
+        _help_text(table, facts),
         "<h2>What to be careful about</h2>",
         _list(_cautions(table, estimator, facts)),
         "<h2>The bags</h2>",
@@ -141,7 +142,7 @@ def _weights_text(facts: dict[str, Any]) -> str:
         )
         parts = f" It combines several methods, each with the share that held-out points gave it: {used}."
     effective = facts["average_effective_neighbors"]
-    if effective <= 1:
+    if each_alone(facts):
         return f"<p>Nobody: this method looks at each bag alone.{parts}</p>"
     return (
         "<p>This method asks no yes-or-no question about who is similar; each estimate is a weighted average of naive "
@@ -151,7 +152,7 @@ def _weights_text(facts: dict[str, Any]) -> str:
     )
 
 
-def _help_text(estimator: Any, facts: dict[str, Any]) -> str:
+def _help_text(table: Table, facts: dict[str, Any]) -> str:
     parts = []
     if "held_out_change" in facts:
         change = facts["held_out_change"]
@@ -171,7 +172,11 @@ def _help_text(estimator: Any, facts: dict[str, Any]) -> str:
             f"{facts['naive_error']:.3g} (column <code>estimated_error</code>). The weights were chosen on the same "
             "data, which makes this estimate optimistic.</p>"
         )
-    return "".join(parts) or "<p>The data do not tell how large the errors are (a bag has a single row).</p>"
+    if parts:
+        return "".join(parts)
+    if table.bags.sizes.min() == 1:
+        return "<p>The data do not tell how large the errors are (a bag has a single row).</p>"
+    return "<p>This method does not estimate the errors of its means.</p>"
 
 
 def _cautions(table: Table, estimator: Any, facts: dict[str, Any]) -> list[str]:
@@ -216,10 +221,14 @@ def _list(items: list[str]) -> str:
 
 def _picture(estimator: Any) -> str:
     from .plotting import estimate_figure
+    from .plotting._figure import displays_of
 
+    if not displays_of(estimator):
+        return ""
     buffer = io.BytesIO()
     save_figure(estimate_figure(estimator), buffer, "png", 130)
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+    image = base64.b64encode(buffer.getvalue()).decode()
+    return f'<img alt="neighbors, shrinkage and errors of the bags" src="data:image/png;base64,{image}">'
 
 
 def _bags(frame: Any, n_keys: int) -> str:

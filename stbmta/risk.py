@@ -103,7 +103,7 @@ def _fold_losses(
     s = bag_statistics(rest, kernel, n_threads=n_threads)
     rows = [W[scored] for W in weights(s)]
     if s.means is not None:
-        targets = fold.means()
+        targets = fold.means(n_threads=n_threads)
         naive = _squared_distances(s.means[scored], targets)
         return np.array([_squared_distances(W @ s.means, targets) - naive for W in rows])
     cross = cross_statistics(rest, fold, kernel, n_threads=n_threads)

@@ -10,7 +10,7 @@ from .jit import linear as jit_linear
 from .statistics import BagStatistics
 from .threads import chunks
 
-__all__ = ["gaussian_neighbors", "neighbors"]
+__all__ = ["gaussian_neighbors", "given_errors", "known_mse", "neighbors", "require_known_variance"]
 
 Neighbors = npt.NDArray[np.bool_]
 
@@ -102,16 +102,33 @@ def _require_pairs(s: object) -> None:
 
 
 def known_mse(s: BagStatistics, variance: float) -> npt.NDArray[np.float64]:
-    r"""Return the squared error of the naive means when the variance is known, :math:`d \sigma^2 / N_i`."""
-    if s.means is None:
-        raise ValueError("a known variance of the coordinates needs the linear kernel.")
-    if not (isinstance(variance, (int, float, np.number)) and np.isfinite(variance) and variance > 0):
-        raise ValueError(f"variance must be a positive number, found {variance!r}.")
+    r"""Return the squared error of the naive means when the variance is known, :math:`d \sigma^2 / N_i`.
+
+    Returns
+    -------
+    ndarray of shape (B,)
+        One number a bag.
+    """
+    require_known_variance(s.means is not None, variance)
     return s.dim * float(variance) / s.sizes
 
 
+def require_known_variance(vectors: bool, variance: float) -> None:
+    """Refuse a variance that is no positive number, or one of coordinates where there are none."""
+    if not vectors:
+        raise ValueError("a known variance of the coordinates needs the linear kernel.")
+    if not (isinstance(variance, (int, float, np.number)) and np.isfinite(variance) and variance > 0):
+        raise ValueError(f"variance must be a positive number, found {variance!r}.")
+
+
 def given_errors(s: BagStatistics, mse: npt.ArrayLike | None) -> npt.NDArray[np.float64]:
-    """Return the squared errors of the naive means, as given or, without any, as estimated."""
+    """Return the squared errors of the naive means, as given or, without any, as estimated.
+
+    Returns
+    -------
+    ndarray of shape (B,)
+        At least 0.
+    """
     if mse is None:
         return s.naive_mse
     error = np.asarray(mse, dtype=np.float64)

@@ -22,6 +22,7 @@ from .aggregation import minimize_on_simplex
 from .bags import RNG
 from .spectral import coordinates
 from .statistics import BagStatistics
+from .vectors import power_of_two
 from .views import View
 
 __all__ = ["Candidates", "Stacking", "score"]
@@ -182,9 +183,7 @@ def score(
         raise ValueError("there is nothing to score: no bag has points to leave out.")
     total = seen.sum()
     by_bag = losses[:, seen > 0] / seen[seen > 0]
-    # The scores of a single bag have no spread; be cautious.
-    spread = by_bag.std(axis=1, ddof=1) if by_bag.shape[1] > 1 else np.abs(by_bag[:, 0])
-    errors = spread / np.sqrt(by_bag.shape[1])
+    errors = _standard_errors(by_bag)
     risk = losses.sum(axis=1) / total
     charges = caution(by_bag.shape[1]) * errors
     if select:
@@ -217,9 +216,19 @@ def caution(n_scored: int) -> float:
     return float(scipy.special.stdtrit(max(n_scored - 1, 1), level))
 
 
+def _standard_errors(by_bag: Array) -> Array:
+    # Losses are squares already; those of far methods, or of data in small units, cannot be squared once more.
+    unit = power_of_two(np.abs(by_bag).max(axis=1))
+    scaled = by_bag / unit[:, None]
+    # The scores of a single bag have no spread; be cautious.
+    spread = scaled.std(axis=1, ddof=1) if by_bag.shape[1] > 1 else np.abs(scaled[:, 0])
+    return unit * (spread / np.sqrt(by_bag.shape[1]))
+
+
 def _shares(Q: Array, gain: Array, charges: Array, naive: float) -> Array:
+    unit = float(power_of_two(naive))
     # As exact as the naive means' error asks for: scores of hopeless methods can be larger by any factor.
-    a = minimize_on_simplex(Q, charges - 2 * gain, tolerance=1e-9 * naive)
+    a = minimize_on_simplex(Q / unit, (charges - 2 * gain) / unit, tolerance=1e-9 * naive / unit)
     a[a < 1e-3] = 0.0  # not worth the time of computing them
     return a / a.sum()
 

@@ -358,7 +358,7 @@ def cross_statistics(
     copied = 0 if isinstance(kernel, Linear) else bags.data.size + other.data.size
     require_matrices(f"{len(bags)} bags with {len(other)} others", float(len(bags)) * len(other), copied)
     if isinstance(kernel, Linear):
-        return cross_products(bags.means(), other.means())
+        return cross_products(*(some.means(n_threads=n_threads) for some in (bags, other)), n_threads)
     if isinstance(kernel, Precomputed):
         kernel.check_shape(bags.rows, other.rows)
     left = canonical_order(bags.data, bags.offsets, n_threads)
@@ -393,7 +393,7 @@ def _linear_statistics(bags: Bags, n_threads: int | None) -> BagStatistics:
     require_squares(max(moments.farthest(means, np.zeros(bags.dim)), squares.max()), bags.data)
     return BagStatistics(
         sizes=bags.sizes,
-        centered_gram=inner_products(means),
+        centered_gram=inner_products(means, n_threads),
         scatter=squares / bags.sizes,
         labels=bags.labels,
         kernel=Linear(),

@@ -24,6 +24,7 @@ from .jit import folds as jit_folds
 from .kernels import Kernel, Linear, as_kernel
 from .points import point_diagonal
 from .risk import held_out_risk, unbiased_risk
+from .similarity import require_known_variance
 from .sums import part_sums
 from .theory import theorems
 from .threads import run
@@ -285,8 +286,10 @@ def tune_stb(
         zetas = default_zetas(variance is not None)
     grid = thresholds(zetas if zeta is None else zeta)
     for name, count in (("n_draws", n_draws), ("max_scored", max_scored)):
-        if count is not None and count < 1:
+        if count is not None:
             check_count(name, count)
+    if variance is not None:
+        require_known_variance(isinstance(as_kernel(kernel), Linear), variance)
     generator = np.random.default_rng(rng)
     if n_draws is None:
         n_draws = default_draws(int(np.minimum(bags.sizes, n_folds).sum()))

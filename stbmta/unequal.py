@@ -13,8 +13,9 @@ from .jit import levels as jit_levels
 from .similarity import given_errors
 from .statistics import BagStatistics
 from .threads import chunks, run
+from .vectors import measure_far
 
-__all__ = ["distances", "fill", "pair_neighbors", "water_filling"]
+__all__ = ["distances", "fill", "naive_distances", "pair_neighbors", "water_filling"]
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64] | slice
@@ -143,6 +144,15 @@ def distances(s: BagStatistics, *, mse: npt.ArrayLike | None = None, rows: Rows 
 
     With errors that may be known, and for some rows only.
 
+    Parameters
+    ----------
+    s : BagStatistics
+        Statistics of the bags.
+    mse : array-like of shape (B,), optional
+        The squared errors of the naive means; their estimates by default.
+    rows : slice or array of int, optional
+        Only these rows of the matrix.
+
     Returns
     -------
     ndarray of shape (rows, B)
@@ -156,9 +166,42 @@ def distances(s: BagStatistics, *, mse: npt.ArrayLike | None = None, rows: Rows 
     """
     error = given_errors(s, mse)
     chosen = np.arange(len(s))[rows]
-    norms = np.diagonal(s.centered_gram)
-    apart = norms[chosen][:, None] + norms - 2 * s.centered_gram[chosen] - error[chosen][:, None] - error
+    apart = naive_distances(s, error, chosen)
+    apart -= error[chosen][:, None]
+    apart -= error
     apart[np.arange(len(chosen)), chosen] = 0.0
+    return apart
+
+
+def naive_distances(s: BagStatistics, error: Array, rows: Rows = slice(None)) -> Array:
+    """Return the squared distances of the naive means, as exact as their errors ask for.
+
+    Parameters
+    ----------
+    s : BagStatistics
+        Statistics of the bags.
+    error : ndarray of shape (B,)
+        The squared errors of the naive means.
+    rows : slice or array of int, optional
+        Only these rows of the matrix.
+
+    Returns
+    -------
+    ndarray of shape (rows, B)
+        Below 0 only by rounding.
+
+    Examples
+    --------
+    >>> from stbmta import Bags, bag_statistics
+    >>> s = bag_statistics(Bags.from_list([[0.0, 2.0], [4.0, 6.0]]))
+    >>> naive_distances(s, s.naive_mse)
+    array([[ 0., 16.],
+           [16.,  0.]])
+    """
+    norms = np.diagonal(s.centered_gram)
+    apart = norms[rows][:, None] + norms - 2 * s.centered_gram[rows]
+    if s.means is not None:
+        measure_far(s.means, norms, error, apart, rows)
     return apart
 
 

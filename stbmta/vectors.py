@@ -16,7 +16,14 @@ from .jit import moments
 from .sums import canonical_order
 from .threads import run
 
-__all__ = ["centered_means", "cross_products", "inner_products", "measure_far", "require_squares"]
+__all__ = [
+    "centered_means",
+    "cross_products",
+    "inner_products",
+    "measure_far",
+    "power_of_two",
+    "require_squares",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -85,7 +92,7 @@ def require_squares(largest: float, points: npt.NDArray[np.floating]) -> None:
         )
 
 
-def inner_products(means: Array) -> Array:
+def inner_products(means: Array, n_threads: int | None = None) -> Array:
     """Return means @ means.T; BLAS may round by position, so the rows get an order of their own.
 
     Returns
@@ -94,7 +101,7 @@ def inner_products(means: Array) -> Array:
         The same to the last bit in any order of the rows.
     """
     n_bags, dim = means.shape
-    order = canonical_order(means, np.arange(n_bags + 1))
+    order = canonical_order(means, np.arange(n_bags + 1), n_threads)
     back = np.argsort(order)
     ordered = means[order]
     gram = np.empty((n_bags, n_bags))
@@ -108,9 +115,9 @@ def inner_products(means: Array) -> Array:
     return gram[np.ix_(back, back)]
 
 
-def cross_products(means: Array, others: Array) -> Array:
+def cross_products(means: Array, others: Array, n_threads: int | None = None) -> Array:
     """Return means @ others.T, both in orders of their own as in :func:`inner_products`."""
-    left, right = (canonical_order(rows, np.arange(len(rows) + 1)) for rows in (means, others))
+    left, right = (canonical_order(rows, np.arange(len(rows) + 1), n_threads) for rows in (means, others))
     ordered, columns = means[left], others[right].T
     found = np.empty((len(means), len(others)))
     step = max(1, _STRIP // columns.size)
@@ -119,7 +126,34 @@ def cross_products(means: Array, others: Array) -> Array:
     return found
 
 
-def measure_far(means: Array, norms: Array, error: Array, distances: Array) -> None:
+def power_of_two(values: npt.ArrayLike) -> Array:
+    """Return powers of two that are near positive numbers: units that cost no digits, also where squares overflow.
+
+    Parameters
+    ----------
+    values : array-like
+        At least 0.
+
+    Returns
+    -------
+    ndarray
+        More than half of each value and no more than it; one half for 0.
+
+    Examples
+    --------
+    >>> power_of_two([3.0, 0.3])
+    array([2.  , 0.25])
+    """
+    return np.asarray(np.ldexp(1.0, np.frexp(values)[1] - 1))
+
+
+def measure_far(
+    means: Array,
+    norms: Array,
+    error: Array,
+    distances: Array,
+    chosen: npt.NDArray[np.int64] | slice = slice(None),
+) -> None:
     """Measure anew, by differences, the squared distances among means whose norms would swallow them.
 
     Inner products know distances to about eps * |mean|^2. That is too little where the squared error of a mean
@@ -130,12 +164,17 @@ def measure_far(means: Array, norms: Array, error: Array, distances: Array) -> N
     means : ndarray of shape (B, d)
     norms, error : ndarray of shape (B,)
         Squared distances of the means to the center, and their squared errors, 0 where they are not known.
-    distances : ndarray of shape (B, B)
+    distances : ndarray of shape (chosen, B)
         Overwritten in part.
+    chosen : ndarray of int or slice, optional
+        The bags that have a row of distances; all by default.
     """
     needed = _TOLERANCE * np.where(error > 0, error, np.median(norms))
-    far = np.flatnonzero(np.finfo(np.float64).eps * norms > needed)
+    swallowed = np.finfo(np.float64).eps * norms > needed
+    far, measured = np.flatnonzero(swallowed), np.flatnonzero(swallowed[chosen])
+    own = np.arange(len(means))[chosen]
     step = max(1, _DISTANCES_AT_ONCE // max(len(far), 1))
-    for start in range(0, len(far), step):
-        rows = far[start : start + step]
-        distances[np.ix_(rows, far)] = scipy.spatial.distance.cdist(means[rows], means[far], "sqeuclidean")
+    for start in range(0, len(measured), step):
+        rows = measured[start : start + step]
+        found = scipy.spatial.distance.cdist(means[own[rows]], means[far], "sqeuclidean")
+        distances[np.ix_(rows, far)] = found

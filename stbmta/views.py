@@ -182,7 +182,7 @@ class _Folds:
             rest = self.bags.take_points(~np.repeat(out, np.diff(self.offsets)))
             s = bag_statistics(rest, n_threads=self.n_threads)
             means = np.full((len(s), s.dim), np.nan)
-            means[scored] = fold.means()
+            means[scored] = fold.means(n_threads=self.n_threads)
             truth = Truth(cross=None, norms=None, means=means)
         else:
             s, truth = self._from_sums(out, scored, fold)

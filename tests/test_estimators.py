@@ -26,9 +26,11 @@ from stbmta import (
     KernelMeans,
     NaiveMean,
     Precomputed,
+    SpectralKMSE,
     bag_statistics,
     gaussian_neighbors,
     neighbors,
+    threads,
     weights,
 )
 
@@ -228,6 +230,35 @@ def test_refitting_forgets_the_old_estimate(table):
     est = NaiveMean().fit(bags)
     old = est.means_
     assert not np.allclose(est.fit(bags[[1, 0, 2, 3]]).means_, old)
+
+
+def test_mta_forgets_the_tests_of_an_earlier_fit(table):
+    X, groups = table
+    est = MTA(similarity="stb", zeta=1.0, gamma=1.0).fit(X, groups=groups)
+    assert est.neighbors_.any()
+    est.set_params(similarity="constant").fit(X, groups=groups)
+    assert not hasattr(est, "neighbors_")
+    assert not hasattr(est, "zeta_")
+    assert "zeta" not in est.summary().as_text()
+
+
+@pytest.mark.parametrize("kernel", ["linear", RBF(1.0)])
+def test_everything_after_a_fit_runs_on_its_threads(table, kernel, monkeypatch):
+    def given(n_threads=None):
+        if n_threads is None:
+            raise AssertionError("threads of its own choice")
+        return n_threads
+
+    X, groups = table
+    for estimator in (STB(kernel, random_state=0), SpectralKMSE(kernel, random_state=0)):
+        with monkeypatch.context() as patch:
+            patch.setattr(threads, "get_num_threads", given)
+            est = estimator.set_params(n_threads=1).fit(X, groups=groups)
+            est.score(X, groups=groups)
+            assert kernel == "linear" or est.gram_.shape == (4, 4)
+            est.embedding_.evaluate(X[:2])
+            with pytest.raises(AssertionError, match="its own choice"):
+                estimator.set_params(n_threads=None).fit(X, groups=groups)
 
 
 def test_james_stein_toward_a_vector_is_linear_with_one_more_column(table):

@@ -178,6 +178,14 @@ def test_results_tell_and_bad_input_is_refused(rng):
         )
 
 
+def test_mta_const_of_any_strength(rng):
+    s = bag_statistics(Bags.from_list(list(rng.normal(size=(6, 5, 3)))))
+    gammas = [0.0, 1e14, 1e16, 1e300, 1.7e308]
+    found = grid_mta.mta_constant_grid(s, known_means(np.zeros((6, 3))), gammas)
+    expected = [((weights.mta_constant(s, gamma) @ s.means) ** 2).sum(axis=1).mean() for gamma in gammas]
+    np.testing.assert_allclose(found.errors[0], expected, rtol=1e-12)
+
+
 def test_mta_const_when_no_two_means_can_be_told_apart():
     """Every U is below 0: the limit of the weights is the average by inverse variance."""
     s = bag_statistics(Bags.from_list([[0.0, 2.0], [-1.0, 3.0]]))

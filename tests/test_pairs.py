@@ -153,6 +153,14 @@ def test_a_far_bag_costs_the_others_no_digits(rng, method):
     assert np.all((np.array(spread) > 0) & (np.array(spread) < 1))
 
 
+@pytest.mark.parametrize("unit", [2.0**-460, 2.0**-332, 2.0**-232, 2.0**400], ids="{:.0e}".format)
+@pytest.mark.parametrize("options", [{}, {"method": "normal"}, {"method": "normal", "tau": 2.0}], ids=str)
+def test_the_unit_of_the_data_does_not_matter(bags, unit, options):
+    mine, other = (pair_pvalues(Bags.from_list([u * x for x in bags]), **options) for u in (1.0, unit))
+    np.testing.assert_allclose(other.pvalues, mine.pvalues, rtol=1e-9)
+    np.testing.assert_allclose(other.distances, unit**2 * mine.distances, rtol=1e-9)
+
+
 def naive_permutation_pvalue(x, y, kernel, n_permutations, rng):
     """Shuffle rows, and compute U anew from its definition."""
     points, n = np.vstack([x, y]), len(x)

@@ -1,5 +1,7 @@
 """Displays: what they compute is right, and every one can be drawn."""
 
+from itertools import pairwise
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -122,13 +124,38 @@ def test_shrinkage_of_embeddings_and_of_one_bag(bags, rng):
     drawn(display)
     assert 0 < display.explained <= 1
     one = plotting.ShrinkageDisplay.from_estimator(NaiveMean().fit([rng.normal(size=(5, 3))]))
-    assert drawn(one).get_title() == "naive means to estimates (all equal)"  # no share of no variance
+    assert drawn(one).get_title() == "naive mean to estimate"  # no share of no variance
     np.testing.assert_allclose(one.naive, 0, atol=1e-12)
     one = plotting.ShrinkageDisplay.from_estimator(NaiveMean(RBF(1.0)).fit([rng.normal(size=(5, 3))]))
     np.testing.assert_allclose(one.naive, 0, atol=1e-12)
     halves = STB(RBF(1.0), zeta=1.0, gamma=0.0, split=0.5, cross_fit=True).fit(bags)
     with pytest.raises(ValueError, match="halves of bags"):
         plotting.ShrinkageDisplay.from_estimator(halves)
+
+
+def test_shrinkage_of_two_bags_is_along_a_line(rng):
+    """Rounding gives no second direction."""
+    est = RKMSE().fit([rng.normal(size=(8, 3)) for _ in range(2)])
+    display = plotting.ShrinkageDisplay.from_estimator(est)
+    assert display.naive[:, 1].tolist() == display.estimate[:, 1].tolist() == [0.0, 0.0]
+    assert np.ptp(display.naive[:, 0]) > 0.1
+
+
+def test_equal_means_have_no_share_of_variance():
+    display = plotting.ShrinkageDisplay.from_estimator(NaiveMean().fit([np.eye(3)] * 2))
+    assert drawn(display).get_title() == "naive means to estimates (all equal)"
+
+
+def test_numbers_below_the_shrinkage_of_one_bag_do_not_overlap():
+    from matplotlib.figure import Figure
+
+    ax = Figure(figsize=(4.4, 3.3), layout="constrained").add_subplot()
+    naive, estimate = np.zeros((1, 2)), np.array([[-0.164, 0.0]])
+    plotting.ShrinkageDisplay(naive, estimate, np.array(["a"]), np.nan).plot(ax=ax)
+    ax.figure.draw_without_rendering()
+    boxes = sorted((text.get_window_extent() for text in ax.get_xticklabels()), key=lambda box: box.x0)
+    assert len(boxes) >= 3
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
 def test_errors_by_size(bags, rng):
@@ -270,6 +297,19 @@ def test_long_labels_are_shortened_on_matrices(bags):
     ax = drawn(plotting.NeighborsDisplay.from_estimator(STB(zeta=1.0, gamma=0.0).fit(long)))
     names = [text.get_text() for text in ax.get_yticklabels()]
     assert set(names) == {f"a very long …of a bag / {k}" for k in range(8)}
+
+
+def test_matrices_without_room_for_names_have_no_numbers(rng):
+    """Numbers would be places in the order of the picture, not bags."""
+    many = Bags.from_list([rng.normal(size=(4, 3)) for _ in range(90)])
+    est = STB(zeta=1.0, gamma=0.0).fit(many)
+    for display in (
+        plotting.NeighborsDisplay.from_estimator(est),
+        plotting.WeightsDisplay.from_estimator(est),
+        plotting.PairsDisplay.from_pvalues(pair_pvalues(many, "linear", method="normal")),
+    ):
+        ax = drawn(display)
+        assert ax.get_xticks().tolist() == ax.get_yticks().tolist() == []
 
 
 def test_weights(bags):

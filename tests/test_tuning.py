@@ -251,6 +251,9 @@ def test_a_far_bag_does_not_disturb_the_choice(far, rng):
         ({"zetas": []}, "zetas must be a list of numbers"),
         ({"n_draws": 0}, "n_draws must be an integer of at least 1, found 0"),
         ({"max_scored": 0}, "max_scored must be an integer of at least 1, found 0"),
+        ({"n_draws": 2.5}, "n_draws must be an integer of at least 1, found 2.5"),
+        ({"variance": -1.0}, "variance must be a positive number, found -1.0"),
+        ({"variance": 1.0, "kernel": "rbf"}, "a known variance of the coordinates needs the linear kernel"),
     ],
 )
 def test_bad_parameters_are_refused(rng, options, message):

@@ -26,6 +26,11 @@ def estimate_figure(estimator: Any) -> Any:
     matplotlib.figure.Figure
         To be saved or shown.
 
+    Raises
+    ------
+    ValueError
+        If the estimator has data for no part.
+
     Examples
     --------
     >>> import numpy as np
@@ -37,13 +42,12 @@ def estimate_figure(estimator: Any) -> Any:
     """
     from matplotlib.figure import Figure
 
-    displays: list[Any] = []
-    tested = getattr(estimator, "neighbors_", None) is not None
-    for kind in (NeighborsDisplay if tested else WeightsDisplay, ShrinkageDisplay, ErrorBySizeDisplay):
-        try:
-            displays.append(kind.from_estimator(estimator))
-        except ValueError:
-            continue
+    displays = displays_of(estimator)
+    if not displays:
+        raise ValueError(
+            f"there is nothing to draw: {type(estimator).__name__} with this kernel weighs points, not bags, and does "
+            "not estimate its errors."
+        )
     if len(displays) < 3:
         figure = Figure(figsize=(5.0 * len(displays), 4.4), layout="constrained")
         places = list(figure.subplots(1, len(displays), squeeze=False)[0])
@@ -54,3 +58,15 @@ def estimate_figure(estimator: Any) -> Any:
     for display, place in zip(displays, places, strict=True):
         display.plot(ax=place)
     return figure
+
+
+def displays_of(estimator: Any) -> list[Any]:
+    """Return the parts of the picture that the estimator has data for."""
+    found: list[Any] = []
+    tested = getattr(estimator, "neighbors_", None) is not None
+    for kind in (NeighborsDisplay if tested else WeightsDisplay, ShrinkageDisplay, ErrorBySizeDisplay):
+        try:
+            found.append(kind.from_estimator(estimator))
+        except ValueError:
+            continue
+    return found

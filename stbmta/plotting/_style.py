@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..labels import label_list, plain_label
+
 __all__ = [
     "BLACK",
     "BLUE",
@@ -91,7 +93,7 @@ def label_text(label: Any, *, longest: int | None = None) -> str:
     >>> label_text(("a", 1)), label_text("$1 to $5"), label_text("a long name", longest=7)
     ('a / 1', '\\$1 to \\$5', 'a l…ame')
     """
-    text = " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+    text = " / ".join(map(str, label)) if isinstance(label, tuple) else str(plain_label(label))
     if longest is not None and len(text) > longest:
         half = (longest - 1) // 2
         text = f"{text[: longest - 1 - half]}…{text[-half:]}"
@@ -103,7 +105,7 @@ def name_points(ax: Any, places: Array, labels: npt.NDArray[Any]) -> None:
     low = places.min(axis=0)
     spread = np.maximum(places.max(axis=0) - low, np.finfo(float).tiny)
     written: list[Array] = []
-    for place, label in zip(places, labels.tolist(), strict=True):
+    for place, label in zip(places, label_list(labels), strict=True):
         text = label_text(label, longest=_LONGEST_NAME)
         at = (place - low) / spread
         room = np.array([0.02 + 0.012 * len(text), 0.035])
@@ -125,11 +127,13 @@ def some_bags(n_bags: int) -> npt.NDArray[np.int64]:
 
 
 def tick_names(ax: Any, labels: npt.NDArray[Any]) -> None:
-    """Write the labels of bags along both axes of a matrix, shortened, if there is room to read them."""
+    """Write the labels of bags along both axes of a matrix, shortened, if there is room to read them; else nothing."""
     size = min(8.0, 0.75 * 72 * ax.get_position().height * ax.figure.get_figheight() / len(labels))
-    if size < _SMALLEST_FONT:
+    if size < _SMALLEST_FONT:  # numbers would be read as those of bags, which stand in another order
+        ax.set_xticks([])
+        ax.set_yticks([])
         return
-    names = [label_text(label, longest=_LONGEST_NAME) for label in labels.tolist()]
+    names = [label_text(label, longest=_LONGEST_NAME) for label in label_list(labels)]
     ax.set_xticks(range(len(names)), names, rotation=90, fontsize=size)
     ax.set_yticks(range(len(names)), names, fontsize=size)
 

@@ -81,6 +81,8 @@ class ShrinkageDisplay:
         self
             With ``ax_`` and ``figure_``.
         """
+        from matplotlib.ticker import MaxNLocator
+
         self.figure_, self.ax_ = axes(ax, (5.2, 4.4))
         moved = self.estimate - self.naive
         self.ax_.quiver(
@@ -93,23 +95,29 @@ class ShrinkageDisplay:
         if len(self.labels) <= _MOST_LABELS:
             name_points(self.ax_, self.naive, self.labels)
         self.ax_.margins(0.08)
+        self.ax_.xaxis.set_major_locator(MaxNLocator(5, steps=(1, 2, 5, 10)))
         self.ax_.set_xlabel("first principal direction")
         self.ax_.set_ylabel("second principal direction")
-        share = f"{100 * self.explained:.0f} % of the variance"
-        self.ax_.set_title(
-            f"naive means to estimates ({'all equal' if np.isnan(self.explained) else share})", fontsize=10
-        )
+        self.ax_.set_title(self._title(), fontsize=10)
         self.ax_.legend(fontsize=8, frameon=False)
         return self
+
+    def _title(self) -> str:
+        if len(self.labels) == 1:
+            return "naive mean to estimate"
+        share = f"{100 * self.explained:.0f} % of the variance"
+        return f"naive means to estimates ({'all equal' if np.isnan(self.explained) else share})"
 
 
 def _project_vectors(naive: Array, estimate: Array) -> tuple[Array, Array, float]:
     """Return naive means and estimates in the first two principal directions, and the share of variance there."""
     average = naive.mean(axis=0)
     _, spread, directions = scipy.linalg.svd(naive - average, full_matrices=False)
+    directions = directions[:2]
+    directions[1:][spread[1:2] <= 1e-12 * spread[0]] = 0.0  # rounding is no direction
     return (
-        _two_columns((naive - average) @ directions[:2].T),
-        _two_columns((estimate - average) @ directions[:2].T),
+        _two_columns((naive - average) @ directions.T),
+        _two_columns((estimate - average) @ directions.T),
         _share(spread[:2] ** 2, (spread**2).sum()),
     )
 

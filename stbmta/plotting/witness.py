@@ -7,6 +7,7 @@ import numpy.typing as npt
 import scipy.linalg
 
 from ..embedding import KernelMeans
+from ..labels import place_of
 from ._style import BLUE, GRAY, VERMILION, axes, label_text
 
 __all__ = ["WitnessDisplay"]
@@ -89,11 +90,7 @@ class WitnessDisplay:
         resolution : int, default=60
             Points of the grid in each direction.
         """
-        labels = means.labels.tolist()
-        for label in (first, second):
-            if label not in labels:
-                raise KeyError(f"there is no bag {label!r}.")
-        i, j = labels.index(first), labels.index(second)
+        i, j = (place_of(means.labels, label) for label in (first, second))
         bags = tuple(means.bags.bag(label).astype(np.float64) for label in (first, second))
         both = np.concatenate(bags)
         center = both.mean(axis=0)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ..bags import Bags
 from ..inputs import UNNAMED, check_column, frame_columns
+from ..labels import written_type
 from ..memory import require_memory
 from .arrow import batches, least_memory
 
@@ -344,20 +345,15 @@ def _label_types(file: str, keys: list[str], rows: int) -> dict[str, str]:
     """Find one type for all labels of a file: a block by itself may hold numbers where another holds text."""
     import pandas as pd
 
-    found: dict[str, set[str]] = {key: set() for key in keys}
-    with pd.read_csv(file, usecols=keys, chunksize=rows) as reader:
+    types, kinds = dict.fromkeys(keys, "str"), {key: set[str]() for key in keys}
+    missing = set()
+    with pd.read_csv(file, usecols=keys, chunksize=rows, dtype=dict.fromkeys(keys, str)) as reader:
         for frame in reader:
             for key in keys:
-                found[key].add(frame[key].dtype.kind)
-    return {key: _common_type(kinds) for key, kinds in found.items()}
-
-
-def _common_type(kinds: set[str]) -> str:
-    """Return the type that pandas gives a column of these kinds of values when it sees all of it."""
-    for alone, name in (("b", "bool"), ("i", "int64"), ("u", "uint64")):
-        if kinds == {alone}:
-            return name
-    return "float64" if kinds and kinds <= {"i", "f"} else "str"
+                if frame[key].isna().any():
+                    missing.add(key)
+                types[key], kinds[key] = written_type(frame[key].dropna().unique(), kinds[key])
+    return {key: "str" if key in missing else name for key, name in types.items()}
 
 
 def _csv_blocks(

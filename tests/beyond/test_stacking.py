@@ -127,10 +127,18 @@ def test_a_hopeless_method_does_not_blur_the_shares(bags):
     near = Bags.from_list([bag - bag.mean(axis=0) + 0.1 * i for i, bag in enumerate(bags)])
     found = [
         score(fold_views(near, Linear(), n_views=5, rng=1), lambda s, mse, k=k: methods(s, mse, k)).weights
-        for k in (1e2, 1e10)
+        for k in (1e2, 1e10, 1e90)
     ]
     assert (found[0][:3] > 0.01).sum() >= 2  # a combination, and the same one however bad the last method is
-    np.testing.assert_allclose(found[1], found[0], atol=1e-3)
+    np.testing.assert_allclose(found[1:], [found[0]] * 2, atol=1e-3)
+
+
+@pytest.mark.parametrize("unit", [2.0**-480, 2.0**-282, 2.0**259, 2.0**450], ids="{:.0e}".format)
+def test_the_unit_of_the_data_does_not_matter(bags, unit):
+    mine, other = (Adaptive(random_state=0).fit([u * bag for bag in bags]).stacking_ for u in (1.0, unit))
+    assert (mine.standard_errors[1:] > 0).all()
+    np.testing.assert_allclose(other.standard_errors / unit**2, mine.standard_errors, rtol=1e-9)
+    np.testing.assert_allclose(other.weights, mine.weights, rtol=0, atol=1e-9)
 
 
 def test_few_bags_are_scored_of_many():

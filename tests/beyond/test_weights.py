@@ -14,7 +14,7 @@ from stbmta.aggregation import aggregation, minimize_on_simplex, noise_dimension
 from stbmta.comparators import clustered_mta, count_clusters, find_clusters, spectral_kmse
 from stbmta.spectral import coordinates, denoised_distances, rank_filter, spectral, spectrum
 from stbmta.theory import sharp
-from stbmta.unequal import fill, pair_neighbors, water_filling
+from stbmta.unequal import distances, fill, pair_neighbors, water_filling
 
 from . import slow
 
@@ -254,6 +254,30 @@ def test_tests_with_both_variances(rng):
     assert pair_neighbors(s, np.inf).all()
     with pytest.raises(ValueError, match="zeta must be at least 0"):
         pair_neighbors(s, -0.1)
+
+
+@pytest.mark.parametrize("offset", [2.0**24, 2.0**27, 2.0**40], ids="{:.0e}".format)
+def test_far_bags_are_weighed_as_if_alone(rng, offset):
+    bags = np.round(64 * rng.normal(size=(10, 4, 3))) / 64  # offsets cost them no digits
+    alone = bag_statistics(Bags.from_list(list(bags[6:])))
+    bags[6:] += offset
+    s = bag_statistics(Bags.from_list(list(bags)))
+    np.testing.assert_allclose(distances(s), s.mmd2(), rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(distances(s, rows=np.array([7, 2])), distances(s)[[7, 2]])
+    methods = (
+        distances,
+        penalties,
+        water_filling,
+        partial(aggregation, dimension=3.0),
+        partial(pair_neighbors, zeta=1.0),
+    )
+    for method in methods:
+        np.testing.assert_allclose(method(s)[6:, 6:], method(alone), rtol=1e-9, atol=1e-9)
+    order = rng.permutation(10)
+    mixed = bag_statistics(Bags.from_list(list(bags[order])))
+    W, turned = (aggregation(some, tolerance=1e-9) for some in (s, mixed))
+    np.testing.assert_allclose(turned, W[np.ix_(order, order)], rtol=0, atol=1e-4)
+    assert (W[:6, 6:] == 0).all()
 
 
 @pytest.mark.parametrize(("n_bags", "dim"), [(40, 15), (15, 40)])

@@ -114,6 +114,13 @@ def test_help_has_examples(run):
     assert "--debug" in ok(run("--help")).stdout
 
 
+@pytest.mark.parametrize("command", ["threshold", "plan"])
+def test_help_tells_the_numbers_of_both_settings(run, command):
+    text = " ".join(ok(run(command, "--help")).stdout.replace("│", " ").split())
+    assert text.count("(bounded setting); 1 by default.") == 2
+    assert "printed thresholds); 1000 by default." in text
+
+
 def test_help_is_plain(run):
     """Paragraphs are filled, brackets stay, and flags, also those of groups and their commands, take no value."""
     text = " ".join(ok(run("bench", "--help")).stdout.split())

@@ -11,7 +11,7 @@ import scipy.sparse
 from stbmta import STB, Adaptive, Bags
 from stbmta import cli_output as output
 from stbmta.cli_estimate import Method
-from stbmta.cli_result import main_neighbors
+from stbmta.cli_result import each_alone, main_neighbors
 
 from .helpers import ok, reference
 
@@ -200,6 +200,25 @@ def test_force_replaces_and_a_failure_leaves_the_old_file(run, folder, monkeypat
     assert not list(folder.glob(".old*"))
 
 
+def test_points_are_no_neighbors(run, folder):
+    """Spectral shrinkage in the space of a bag's points weighs points, of that bag alone."""
+    done = ok(run("estimate", "clean.csv", "--by", "city", "-k", "rbf", "-m", "skmse", "--json"))
+    assert {
+        (bag["neighbors"], round(bag["effective_neighbors"], 9)) for bag in json.loads(done.stdout)["bags"]
+    } == {(1, 1.0)}
+
+
+def test_no_estimate_is_made_of_one_bag_in_effect(run, folder):
+    """Rounding aside, a bag by itself is no average of bags."""
+    done = ok(run("estimate", "clean.csv", "--by", "city", "-k", "rbf", "-m", "skmse"))
+    assert "in effect" not in done.stdout
+    assert [each_alone({"average_effective_neighbors": n}) for n in (1.0, 1.0000000002, 1.01)] == [
+        True,
+        True,
+        False,
+    ]
+
+
 @pytest.mark.parametrize("method", list(Method))
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian", "polynomial"])
 def test_every_method_with_every_kernel(run, folder, method, kernel):
@@ -210,6 +229,13 @@ def test_every_method_with_every_kernel(run, folder, method, kernel):
     )
     assert len(found["bags"]) == 6
     assert ("estimate_warm" in found["bags"][0]) == (kernel == "linear")
+
+
+def test_help_knows_both_meanings_of_gamma(run):
+    text = " ".join(ok(run("estimate", "--help")).stdout.replace("│", " ").split())
+    assert "stb: what each mean keeps of itself, 0 to 1." in text
+    assert "mta, mta-stb: how strongly the others pull, at least 0." in text
+    assert "If left out, 1 for mta; chosen for stb and mta-stb." in text
 
 
 def test_options_reach_the_estimator(run, folder):

@@ -36,6 +36,16 @@ def test_the_report_explains_the_estimate(run, folder):
     assert "<td>&lt;b&gt;&amp;</td>" in (folder / "markup.html").read_text()
 
 
+def test_the_report_of_a_method_that_looks_at_points(run, folder):
+    """Spectral shrinkage averages no other bags, and does not estimate its error though bags have many rows."""
+    ok(run("estimate", "clean.csv", "--by", "city", "-k", "rbf", "-m", "skmse", "--report", "r.html"))
+    page = (folder / "r.html").read_text()
+    assert "this method looks at each bag alone" in page
+    assert "This method does not estimate the errors of its means." in page
+    assert "single row" not in page
+    assert "<img" not in page  # there is nothing to draw
+
+
 def test_the_report_cuts_wide_tables_between_features(run, folder):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(90, 11)), columns=[f"col_{k}" for k in range(11)])

@@ -1,6 +1,8 @@
 """Tables as users have them: missing values, categories, labels, texts and odd columns."""
 
 import json
+import re
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -27,6 +29,13 @@ def test_standardized_means_come_back_in_units(run, folder):
     scaled[["warm", "wind_speed"]] /= frame[["warm", "wind_speed"]].std(ddof=0)
     means = reference(scaled).means_[:, 0] * frame["warm"].std(ddof=0)
     np.testing.assert_allclose(found["estimate_warm"], means, rtol=1e-9)
+
+
+def test_a_huge_difference_of_scales_is_told_in_few_digits(run, folder):
+    frame = pd.read_csv("clean.csv").assign(warm=lambda f: 1e140 * f["warm"])
+    frame.to_csv("scaled.csv", index=False)
+    done = ok(run("estimate", "scaled.csv", "--by", "city", "-m", "naive"))
+    assert re.search(r"warm varies \d(\.\d+)?e\+1\d\d times as much as wind_speed", done.stderr)
 
 
 def test_missing_values_are_dropped_only_when_asked(run, folder):
@@ -83,6 +92,15 @@ def test_categories_and_dates(run, folder):
     assert "holds dates" in done.stderr
 
 
+def test_decimals_of_parquet_are_numbers(run, folder):
+    frame = pd.read_csv("clean.csv")[["city", "warm"]]
+    frame["price"] = [None, *(Decimal(k) / 4 for k in range(1, 60))]
+    frame.to_parquet("prices.parquet")
+    call = ["estimate", "prices.parquet", "--by", "city", "-m", "naive", "--drop-missing", "--json"]
+    found = json.loads(ok(run(*call)).stdout)["bags"]
+    assert [bag["naive_price"] for bag in found] == [1.25, 3.625, 6.125, 8.625, 11.125, 13.625]
+
+
 def test_labels_stay_what_they_are(run, folder):
     (folder / "codes.csv").write_text(
         "zip,country,x\n" + "007,NA,1\n007,NA,2\n007,NA,4\n012,DE,3\n012,DE,5\n"
@@ -98,6 +116,16 @@ def test_labels_stay_what_they_are(run, folder):
     found = json.loads(ok(run("estimate", "clash.csv", "--by", "size", "--json")).stdout)
     assert found["bags"][0]["size"] == "S"
     assert found["bags"][0]["bag_size"] == 2
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [("89014103211118510720", "89014103211118510721"), ("1E2", "10E1"), ("1.1", "1.10"), ("1", "1.0")],
+)
+def test_labels_that_are_written_differently_are_different_bags(run, folder, labels):
+    (folder / "ids.csv").write_text("id,x\n" + "".join(f"{label},{x}\n" for x in "124" for label in labels))
+    found = json.loads(ok(run("estimate", "ids.csv", "--by", "id", "--method", "naive", "--json")).stdout)
+    assert tuple(bag["id"] for bag in found["bags"]) == labels
 
 
 def test_texts_of_other_countries(run, folder):

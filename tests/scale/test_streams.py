@@ -147,7 +147,11 @@ def test_labels_of_a_csv_file_have_one_type(tmp_path):
     for labels, expected in (
         (["1", "1", "2", "2", "x", "1"], ["1", "2", "x"]),
         (["1", "1", "2", "2", "0.5", "1"], [1.0, 2.0, 0.5]),
-        (["1", "1", "02", "2", "3", "1"], [1, 2, 3]),
+        (["1", "1", "02", "2", "3", "1"], ["1", "02", "2", "3"]),
+        (["7", "007", "7", "8", "8", "8"], ["7", "007", "8"]),
+        (["1.0", "1", "1", "2", "2", "2"], ["1.0", "1", "2"]),
+        ([str(2**63 + 5), "7", "7", "7", "8", str(2**63 + 6)], [2**63 + 5, 7, 8, 2**63 + 6]),
+        (["-7", "1.5", "1.5", "7", "7", "7"], [-7.0, 1.5, 7.0]),
         (["True", "True", "False", "1", "1", "x"], ["True", "False", "1", "x"]),
     ):
         pd.DataFrame({"who": labels, "a": np.arange(6.0)}).to_csv(file, index=False)
@@ -158,6 +162,7 @@ def test_labels_of_a_csv_file_have_one_type(tmp_path):
             bags = stream.to_bags()
             assert bags.labels.tolist() == expected
             assert type(bags.labels.tolist()[0]) is type(expected[0])
+        assert Bags.read(file, "who").labels.tolist() == expected
 
 
 def test_columns_of_a_csv_file_are_checked_first(tmp_path):

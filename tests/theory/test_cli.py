@@ -107,8 +107,6 @@ def test_the_papers_constant_may_be_another():
     assert "500" in run(*plan, "--C", 500)
     assert run(*plan, "--C", 1000) == run(*plan)
     assert "C" not in run(*plan).splitlines()[0].split()
-    bounded_plan = ("plan", "--setting", "bounded", "-B", 9, "-d", 1e9, "--alpha", 0.05, "--tau", 0.9)
-    assert run(*bounded_plan, "--C", 500) == run(*bounded_plan)
 
 
 def test_bounds_of_one_bag_and_of_the_average():
@@ -221,6 +219,7 @@ def test_plans_are_tables_and_say_why_there_is_none():
         (("plan", "--bags", "100"), "Leave exactly one of"),
         (("plan", "--bags", "100", "--dim", "10", "--alpha", "0.1", "--tau", "x"), "tau must be a number"),
         (("plan", "--setting", "other"), "Invalid value"),
+        (("plan", "--setting", "bounded", "--bags", "9", "--C", "500"), "--constant is for Gaussian bags"),
     ],
 )
 @pytest.mark.parametrize("as_json", [False, True])
