@@ -59,6 +59,8 @@ class KernelMeans:
            [0.   ]])
     """
 
+    n_threads: int | None = None
+
     def __init__(
         self,
         bags: Bags,
