@@ -358,7 +358,8 @@ def cross_statistics(
     copied = 0 if isinstance(kernel, Linear) else bags.data.size + other.data.size
     require_matrices(f"{len(bags)} bags with {len(other)} others", float(len(bags)) * len(other), copied)
     if isinstance(kernel, Linear):
-        return cross_products(*(some.means(n_threads=n_threads) for some in (bags, other)), n_threads)
+        means = bags.means(n_threads=n_threads)
+        return cross_products(means, other.means(n_threads=n_threads), n_threads)
     if isinstance(kernel, Precomputed):
         kernel.check_shape(bags.rows, other.rows)
     left = canonical_order(bags.data, bags.offsets, n_threads)
