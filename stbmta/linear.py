@@ -18,7 +18,7 @@ from .jit import linear as jit_linear
 from .jit.vector import WIDTH
 from .labels import labels_index
 from .memory import memory_limit, require_memory
-from .neighbor_test import NeighborTest
+from .neighbor_test import NeighborTest, pack
 from .progress import progress_bar
 from .scale.means import MeanStatistics
 from .similarity import _thresholds
@@ -253,7 +253,7 @@ def sum_neighbors(
     """
     order, means = test.order, test.means
     n_bags, dim = means.shape
-    panels, row_limits = test.panels(order, test.limits[0])
+    panels, row_limits = pack(means, test.center, order, test.scale, test.limits[0])
     column_limits = np.zeros_like(row_limits)
     column_limits[:, :n_bags] = test.limits[1][:, order]
     n_panels = row_limits.shape[1] // WIDTH

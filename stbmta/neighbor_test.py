@@ -12,7 +12,7 @@ import numpy.typing as npt
 from .jit import linear as jit_linear
 from .jit.vector import WIDTH, aligned_zeros
 from .sums import canonical_order
-from .vectors import require_squares
+from .vectors import power_of_two, require_squares
 
 __all__ = ["NeighborTest", "filter_limits", "pack"]
 
@@ -101,23 +101,11 @@ class NeighborTest:
         center, norms = np.partition(some, len(some) // 2, axis=0)[len(some) // 2], np.empty(len(means))
         jit_linear.centered_norms(means, center, norms)
         require_squares(max(norms.max(), errors.max()), means)
-        scale = _power_of_two(norms.max())
+        scale = 0.5 / float(
+            power_of_two(np.sqrt(norms.max()))
+        )  # the largest squared norm is then 1/4 to 1
         limits = filter_limits(norms * scale**2, errors * scale**2, thresholds * scale**2, means.shape[1])
         return cls(means, center, errors, thresholds, order, scale, limits)
-
-    def panels(
-        self, rows: Indices, limits: npt.NDArray[np.float32]
-    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Return these means as panels of single precision, and their limits padded alike.
-
-        Returns
-        -------
-        panels : ndarray of float32
-            The means less the center, scaled, in blocks of a fixed number of rows.
-        limits : ndarray of float32, shape (2, rows)
-            The limits, with zeros up to the end of the last block.
-        """
-        return pack(self.means, self.center, rows, self.scale, limits)
 
 
 def pack(
@@ -138,9 +126,3 @@ def pack(
     padded = aligned_zeros(2 * n_panels * WIDTH, np.float32).reshape(2, -1)
     padded[:, : len(order)] = limits[:, order]
     return panels, padded
-
-
-def _power_of_two(largest_norm: float) -> float:
-    """Return the scale, a power of two, that brings the largest squared norm to between 1/16 and 1."""
-    _, exponent = np.frexp(np.sqrt(largest_norm))
-    return float(np.ldexp(1.0, -int(exponent)))

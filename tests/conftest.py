@@ -24,6 +24,15 @@ def rng():
     return np.random.default_rng(20210415)
 
 
+@pytest.fixture
+def table(rng):
+    """Return rows of four bags, mixed, and the bag of each."""
+    groups = np.repeat(["c", "a", "b", "d"], [6, 9, 5, 7])
+    X = rng.normal(size=(len(groups), 3)) + (groups == "a")[:, None]
+    order = rng.permutation(len(groups))
+    return X[order], groups[order]
+
+
 @pytest.fixture(autouse=True)
 def _close_figures():
     """Displays draw into figures of pyplot where it is loaded; those stay open until they are closed."""

@@ -1,19 +1,13 @@
 """Estimators: scikit-learn's own checks, and what they add to the weights."""
 
-import pickle
 import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.kernel_ridge import KernelRidge
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from stbmta import (
@@ -51,14 +45,6 @@ ESTIMATORS = [
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
-
-
-@pytest.fixture
-def table(rng):
-    groups = np.repeat(["c", "a", "b", "d"], [6, 9, 5, 7])
-    X = rng.normal(size=(len(groups), 3)) + (groups == "a")[:, None]
-    order = rng.permutation(len(groups))
-    return X[order], groups[order]
 
 
 def test_every_way_in_gives_the_same_estimate(table):
@@ -255,7 +241,8 @@ def test_everything_after_a_fit_runs_on_its_threads(table, kernel, monkeypatch):
             patch.setattr(threads, "get_num_threads", given)
             est = estimator.set_params(n_threads=1).fit(X, groups=groups)
             est.score(X, groups=groups)
-            assert kernel == "linear" or est.gram_.shape == (4, 4)
+            if kernel != "linear":  # inner products of means are a matter of BLAS
+                assert est.gram_.shape == (4, 4)
             est.embedding_.evaluate(X[:2])
             with pytest.raises(AssertionError, match="its own choice"):
                 estimator.set_params(n_threads=None).fit(X, groups=groups)
@@ -289,71 +276,6 @@ def test_transform_gives_each_row_the_estimate_of_its_bag(table):
         est.transform(X[:2], groups=["a"])
     with pytest.raises(ValueError, match="the bags have 2 columns, but 3 were fitted"):
         est.transform(Bags.from_list([np.ones((2, 2))], labels=["a"]))
-
-
-def test_clone_pickle_and_set_params(table):
-    bags = Bags.from_groups(*table)
-    est = STB(RBF(1.0), zeta=1.0, gamma=0.1).fit(bags)
-    again = pickle.loads(pickle.dumps(est))
-    np.testing.assert_array_equal(again.gram_, est.gram_)
-    assert clone(est).get_params() == est.get_params()
-    assert est.set_params(zeta=2.0).zeta == 2.0
-
-
-def test_pandas_output_and_metadata_routing(table):
-    X, groups = table
-    frame = pd.DataFrame(X, columns=["u", "v", "w"])
-    with config_context(enable_metadata_routing=True):
-        est = STB(zeta=1.0, gamma=0.1).set_fit_request(groups=True).set_transform_request(groups=True)
-        pipe = make_pipeline(StandardScaler(), est).set_output(transform="pandas")
-        out = pipe.fit(frame, groups=groups).transform(frame, groups=groups)
-    assert list(out.columns) == ["u", "v", "w"]
-    assert out.shape == X.shape
-
-
-def test_grid_search_by_held_out_rows(table):
-    X, groups = table
-    with config_context(enable_metadata_routing=True):
-        est = STB(gamma=0.0).set_fit_request(groups=True).set_score_request(groups=True)
-        search = GridSearchCV(est, {"zeta": [0.0, 1.0, 100.0]}, cv=StratifiedKFold(3), error_score="raise")
-        search.fit(X, groups, groups=groups)
-    assert search.best_params_["zeta"] in (0.0, 1.0, 100.0)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-
-
-@pytest.mark.parametrize("kernel", ["linear", RBF(1.0)])
-def test_score_is_minus_the_held_out_loss(table, kernel, rng):
-    X, groups = table
-    est = STB(kernel, zeta=1.0, gamma=0.1).fit(X, groups=groups)
-    Y, labels = X + rng.normal(size=X.shape), groups
-    held_out = Bags.from_groups(Y, labels)
-    position = [est.labels_.tolist().index(label) for label in held_out.labels]
-    inner = est.embedding_.inner(KernelMeans(held_out, est.kernel_))
-    loss = np.array([est.gram_[i, i] - 2 * inner[i, k] for k, i in enumerate(position)])
-    if kernel == "linear":
-        loss += (held_out.means() ** 2).sum(axis=1)
-    assert est.score(Y, groups=labels) == pytest.approx(-np.mean(loss), rel=1e-12)
-
-
-def test_a_list_cannot_be_scored(table):
-    """Cross-validation hands out lists of some of the bags, without their labels."""
-    bags = Bags.from_groups(*table)
-    with pytest.raises(ValueError, match="a list does not say which of the fitted bags"):
-        cross_val_score(NaiveMean(), bags, cv=2, error_score="raise")
-
-
-def test_the_score_of_vectors_far_from_the_origin_loses_no_accuracy(rng):
-    points, others = (np.round(rng.normal(size=(3, n, 4)) * 2**10) / 2**10 for n in (5, 7))
-    scores = [NaiveMean().fit(list(points + c)).score(Bags.from_list(others + c)) for c in (0.0, 1e8)]
-    assert scores[1] == pytest.approx(scores[0], rel=1e-7)
-
-
-def test_distribution_regression_with_the_estimated_gram_matrix(rng):
-    bags = [rng.normal(loc=m, size=(15, 2)) for m in np.linspace(-2, 2, 30)]
-    est = STB(RBF(1.0), random_state=0).fit(bags)
-    target = np.linspace(-2, 2, 30)
-    fit = KernelRidge(alpha=1e-3, kernel="precomputed").fit(est.gram_, target)
-    assert np.corrcoef(fit.predict(est.gram_), target)[0, 1] > 0.98
 
 
 def test_summary_and_frame(table):
