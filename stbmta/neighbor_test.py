@@ -101,9 +101,7 @@ class NeighborTest:
         center, norms = np.partition(some, len(some) // 2, axis=0)[len(some) // 2], np.empty(len(means))
         jit_linear.centered_norms(means, center, norms)
         require_squares(max(norms.max(), errors.max()), means)
-        scale = 0.5 / float(
-            power_of_two(np.sqrt(norms.max()))
-        )  # the largest squared norm is then 1/4 to 1
+        scale = 0.5 / float(power_of_two(np.sqrt(norms.max())))  # the largest squared norm is then 1/4 to 1
         limits = filter_limits(norms * scale**2, errors * scale**2, thresholds * scale**2, means.shape[1])
         return cls(means, center, errors, thresholds, order, scale, limits)
 
